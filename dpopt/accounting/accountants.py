@@ -171,10 +171,7 @@ class ChargeColumns:
 def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
     """Return the charges as columns.
 
-    Raises
-    ------
-    AccountingError
-        Charges under different neighbouring relations.
+    Raises AccountingError: charges under different neighbouring relations.
     """
     charges = tuple(charges)
     relations = {charge.relation for charge in charges}

@@ -201,10 +201,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 def zcdp_order(epsilon: float, delta: float) -> float:
     """Return the Renyi order 1 + x at which `zcdp_rho` is reached: near the best, and every order above 1 is valid.
 
-    Raises
-    ------
-    AccountingError
-        epsilon negative or infinite, delta outside (0, 1).
+    Raises AccountingError: epsilon negative or infinite, delta outside (0, 1).
     """
     return 1.0 + _rho_root(epsilon, delta)
 

@@ -14,7 +14,7 @@ grid, whatever lies between its points: nothing is left to a search. Privacy: F2
 
 What the sup costs: at the orders that a conversion to (epsilon, delta) uses, r_t / alpha is about (1 - exp(-2 eta - c)) of
 a fresh draw's e_t^2 / 8: 0.045 of it at eta = 0.02, 0.19 at 0.1, 0.57 at 0.4, 0.92 at 1.2 with c = 0.1 eta
-(`dqrs_epsilon_by_orders`). At very high orders a rare redraw loses as much as a fresh draw, so the sup is 0.30, 0.41, 0.61
+(tests/accounting/test_dqrs.py). At very high orders a rare redraw loses as much as a fresh draw, so the sup is 0.30, 0.41, 0.61
 and 0.92: the loss is large for steps below 0.2 and none from 0.4 on.
 
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, section 4 (DQRS); Dong, Durfee and Rogers 2020 (bounded range); Bun and
@@ -150,10 +150,7 @@ def reuse_rhos(rounds: int, eta: float, margin: float, n: int, relation: Neighbo
     n, relation
         As in `draw_range`.
 
-    Raises
-    ------
-    AccountingError
-        A parameter out of range.
+    Raises AccountingError: a parameter out of range.
     """
     _check(eta, margin)
     ranges = fresh_ranges(rounds, eta, n, relation)
@@ -176,10 +173,7 @@ def dqrs_charge(
 
     Privacy: F1, F2, F3 in docs/privacy.md.
 
-    Raises
-    ------
-    AccountingError
-        A parameter out of range.
+    Raises AccountingError: a parameter out of range.
     """
     fresh = draw_charge(t, draws, eta, n, relation)
     _check(eta, margin)
@@ -196,10 +190,7 @@ def dqrs_charges(
 
     Privacy: F1, F2, F3 in docs/privacy.md.
 
-    Raises
-    ------
-    AccountingError
-        A parameter out of range.
+    Raises AccountingError: a parameter out of range.
     """
     rhos = reuse_rhos(rounds, eta, margin, n, relation).tolist()
     fresh = (draw_charge(t, draws, eta, n, relation) for t in range(1, rounds + 1))
@@ -210,38 +201,6 @@ def round_rhos(rounds: int, eta: float, margin: float, n: int, relation: Neighbo
     """Return rho of one query in rounds 1 to `rounds`, the cheaper of keeping and drawing afresh."""
     ranges = fresh_ranges(rounds, eta, n, relation)
     return np.minimum(reuse_rhos(rounds, eta, margin, n, relation), ranges * ranges / 8.0)
-
-
-def dqrs_epsilon_by_orders(  # noqa: PLR0917 (the parameters of the theorem, in their usual order)
-    rounds: int,
-    draws: int,
-    eta: float,
-    margin: float,
-    n: int,
-    relation: NeighbouringRelation,
-    delta: float,
-) -> float:
-    """Return epsilon at delta by the best single Renyi order: what the run costs, against what zCDP charges for it.
-
-    minimize over alpha > 1:  r - ln(1 + 1/x) + (ln(1/delta) - ln(1 + x)) / x,   x = alpha - 1,
-        r = s sum over t of min(r_t(alpha), alpha e_t^2 / 8)
-
-    For comparison: the ledger adds up zCDP, which never comes out lower.
-
-    Source: Canonne, Kamath and Steinke 2020, Proposition 12 (conversion).
-    """
-    _check(eta, margin)
-    if not 0.0 < delta < 1.0:
-        raise AccountingError(f"delta: found {delta!r}, expected a number between 0 and 1, both excluded")
-    ranges = fresh_ranges(rounds, eta, n, relation)[1:]
-    x: Floats = np.geomspace(1e-2, 1e6, 1500)
-    total = np.zeros_like(x)
-    for start in range(0, len(ranges), _BLOCK):
-        block = ranges[start : start + _BLOCK, None]
-        kept = log_outcome_moment(x, block, eta, margin, n) / x
-        total += np.minimum(kept, (x + 1.0) * block * block / 8.0).sum(axis=0)
-    epsilons = draws * total - np.log1p(1.0 / x) + (-math.log(delta) - np.log1p(x)) / x
-    return max(0.0, float(epsilons.min()))
 
 
 def _cheaper(fresh: Charge, rho: float) -> Charge:

@@ -186,11 +186,6 @@ class Ledger:
         """Return the totals of what was spent so far; infinite after `mark_not_private`."""
         return self._budget.spent(self._entries)
 
-    def committed(self) -> PrivacySpent:
-        """Return the totals of the reserved plan, spent or not; infinite after `mark_not_private`."""
-        marks = [charge for charge in self._entries if charge.kind is ChargeKind.NOT_PRIVATE]
-        return self._budget.spent([*self.reserved, *marks])
-
     def to_json(self) -> dict[str, object]:
         """Return relation, budget, charges and totals as a JSON object; all of it is public."""
         return {

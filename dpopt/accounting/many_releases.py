@@ -68,10 +68,7 @@ class Cost:
     def of_charges(cls, charges: Sequence[Charge], *, group: int = 1) -> Cost:
         """Return what charges cost together between tables that are `group` neighbouring steps apart.
 
-        Raises
-        ------
-        AccountingError
-            If they hold under different relations.
+        Raises AccountingError if they hold under different relations.
         """
         columns = columns_of(charges).for_groups(group)
         rho = columns.rho()
@@ -158,10 +155,7 @@ def total_of(budget: Budget, costs: Sequence[Cost]) -> Total:
     costs : sequence of Cost
         Under the relation and for the unit of the budget.
 
-    Raises
-    ------
-    AccountingError
-        For a budget with another accountant.
+    Raises AccountingError: for a budget with another accountant.
     """
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise AccountingError(

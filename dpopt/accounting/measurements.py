@@ -179,10 +179,7 @@ def one_way_charge(
     A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one:
     2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md.
 
-    Raises
-    ------
-    AccountingError
-        No attribute, or a scale that is out of range.
+    Raises AccountingError: no attribute, or a scale that is out of range.
     """
     return measurement_charge(
         ONE_WAY, _one_way_sensitivity(attributes, relation), scale, gaussian=gaussian, relation=relation
@@ -227,10 +224,7 @@ class SizeMeasurement:
     def of(cls, budget: Budget, draw: int = 1) -> Self:
         """Return the measurement that a hundredth of the whole budget pays for: Gaussian noise under zCDP, else Laplace.
 
-        Raises
-        ------
-        AccountingError
-            If the budget is 0, or so small that the noise would have a scale of 1e15 or more.
+        Raises AccountingError if the budget is 0, or so small that the noise would have a scale of 1e15 or more.
         """
         gaussian = budget.accountant is Accountant.ZCDP
         if not budget.amount > 0:

@@ -127,10 +127,7 @@ def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) ->
 
     Privacy: E1, E5 in docs/privacy.md.
 
-    Raises
-    ------
-    AccountingError
-        A number out of range.
+    Raises AccountingError: a number out of range.
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= MOST_SELECTIONS:
         raise AccountingError(

@@ -13,6 +13,7 @@ from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
 from dpopt.algorithms.registry import OPTIONS, options_named
 from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.files.reading import damage_as
 from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import check_output, usual_format
@@ -66,26 +67,23 @@ def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     """
     if not schema.is_binary:
         return None
-    width = len(schema)
-    if form is None:
-        return AssumedDensity(None, form, "no layout is named, so about as many ones as zeros are assumed")
+    width, density = len(schema), None
     how = f"the layout {form}" if form in tuple(Layout) else form
-    if form not in _SPARSE:
-        return AssumedDensity(
-            None, form, f"{how} holds zeros and ones alike, so about as many ones as zeros are assumed"
-        )
-    if width < LEAST_SPARSE_COLUMNS:
-        return AssumedDensity(
-            None,
-            form,
+    if form is None:
+        because = "no layout is named, so about as many ones as zeros are assumed"
+    elif form not in _SPARSE:
+        because = f"{how} holds zeros and ones alike, so about as many ones as zeros are assumed"
+    elif width < LEAST_SPARSE_COLUMNS:
+        because = (
             f"{how} lists ones alone, but of {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) about as many ones as zeros "
-            "are assumed",
+            "are assumed"
         )
-    return AssumedDensity(
-        ONES_IN_A_RECORD / width,
-        form,
-        f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns",
-    )
+    else:
+        density = ONES_IN_A_RECORD / width
+        because = (
+            f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns"
+        )
+    return AssumedDensity(density, form, because)
 
 
 REQUEST_VERSION = 1
@@ -227,10 +225,7 @@ class Terms:
     def check(self) -> None:
         """Refuse, before any table is read, what the terms alone rule out.
 
-        Raises
-        ------
-        DpoptError
-            With the option and what is expected.
+        Raises DpoptError with the option and what is expected.
         """
         self.request(1 if self.n0 is None else self.n0)
         if self.rows is not None and self.algorithm.answers_only:
@@ -287,29 +282,20 @@ class Asked:
     def from_json(cls, obj: Mapping[str, Any], schema: Schema, workload: Workload) -> Asked:
         """Read back what `to_json` gave.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If a part is missing or unknown, or another version wrote it.
+        Raises ReleaseFolderError if a part is missing or unknown, or another version wrote it.
         """
-        given = obj.get("terms")
         known = {one.name for one in fields(Terms)}
-        options = given.get("algorithm") if isinstance(given, dict) and set(given) == known else None
-        name = options.get("name") if isinstance(options, dict) else None
-        kind = OPTIONS.get(name) if isinstance(name, str) else None
-        if (
-            obj.get("dpopt_request") != REQUEST_VERSION
-            or not isinstance(given, dict)
-            or not isinstance(options, dict)
-            or kind is None
-            or set(options) != {"name", *kind.known}
-        ):
-            raise ReleaseFolderError(
-                "the request on file is damaged, or of another version of dpopt; continue with the version that began the run"
-            )
-        named = {option: value for option, value in options.items() if option != "name"}
-        reading = TableReading.from_json(given["reading"])
-        terms = Terms(**{**given, "algorithm": kind(**named), "reading": reading})
+        with damage_as(ReleaseFolderError, "the request on file is damaged, or of another version of dpopt"):
+            given, options = dict(obj["terms"]), dict(obj["terms"]["algorithm"])
+            kind = OPTIONS[options.pop("name")]
+            if (
+                obj["dpopt_request"] != REQUEST_VERSION
+                or set(given) != known
+                or set(options) != set(kind.known)
+            ):
+                raise ValueError("continue with the version that began the run")
+            given |= {"algorithm": kind(**options), "reading": TableReading.from_json(given["reading"])}
+            terms = Terms(**given)
         terms.check()
         form, paid = (None if obj.get(key) is None else str(obj[key]) for key in ("form", RESERVATION))
         return cls(terms, schema, workload, form, paid)

@@ -251,10 +251,7 @@ def check_memory(expected: ExpectedMemory, available: int | None) -> None:
     available
         Bytes; from `available_memory`.
 
-    Raises
-    ------
-    PlanError
-        With the numbers and what to do.
+    Raises PlanError with the numbers and what to do.
     """
     if available is not None and expected.total > available:
         raise PlanError(

@@ -488,10 +488,7 @@ class Noise(Options):
 def refuse_two_aims(smoothing: float, columns: int) -> None:
     """Refuse a fit that is both smoothed and weighed by column generation.
 
-    Raises
-    ------
-    PlanError
-        With what to do.
+    Raises PlanError with what to do.
     """
     if smoothing > 0 and columns > 0:
         raise PlanError(

@@ -1,33 +1,39 @@
 """Predicted errors: a plan, played on public populations instead of the table. What the simulations of all algorithms share.
 
-A plan's stand-in is the same plan for a population of 20,000 records; what depends on the data through shares of the size alone
-is scaled in proportion.
+A plan's stand-in (`stand_in` of its driver) is the same plan for a population of 20,000 records; what depends on the data
+through shares of the size alone is scaled in proportion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import PlanError
 from dpopt.private.evaluation import non_private_errors
-from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.public_random import public_stream, uniforms
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Plan
+from dpopt.releases.plan import Encoding, Plan
+from dpopt.releases.progress import Progress, Silent
 from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Driver, Run, Sources, play_run
 
 ROWS = 20_000
+LEAST_SCALE = 1e-3
+"""Noise of a smaller scale is none that a simulation can show."""
 SIMULATED = "prediction by simulation on public synthetic data, not a bound"
 CLOSED_FORM = "expected errors of the noise, which do not depend on the data"
 AMPLE, AMPLE_PURE = Budget(None, 1e-9, 1e99, Accountant.ZCDP), Budget(1e99, 0.0, None, Accountant.PURE)
@@ -92,39 +98,49 @@ def mean_of_runs(
     return PredictedError(largest, mean, runs, queries, simulated_rounds=simulated_rounds)
 
 
+def predict_played(
+    plan: Plan, workload: Workload, *, runs: int = 1, density: float | None = None
+) -> PredictedError:
+    """Play the stand-in of a plan on public populations and return the mean of the errors; no private record is touched.
+
+    Raises PlanError if a simulation would take as long as a run, or is out of the range of the mechanism.
+    """
+    driver, stand_in = algorithm_of(plan).driver(), algorithm_of(plan).stand_in(plan, workload)
+    return mean_of_runs(
+        lambda seed: errors_of_run(driver, replace(stand_in, seed=seed), workload, seed, density),
+        runs,
+        len(workload),
+    )
+
+
 def errors_of_run(
     driver: Driver,
     plan: Plan,
     workload: Workload,
     seed: int,
     density: float | None,
-    noise: Noise | None = None,
+    progress: Progress | None = None,
 ) -> tuple[float, float]:
     """Play a plan for `ROWS` records on a public population; return the largest and the mean error of its records.
 
-    Raises
-    ------
-    PlanError
-        If the population would have too many attributes.
+    Raises PlanError if the population would have too many attributes.
     """
+    from dpopt.queries.counting.kernels import shares_on_records
+
     dataset = public_table(workload, ROWS, seed=seed, density=density)
     job = Job(plan, workload.schema, workload, {}, {})
-    outcome = play_run(driver, Run(job, dataset, sources=Sources(noise=noise, words=SeededWords(seed))))
-    if outcome.records is None:
+    sources = Sources(ExactSampler(SeededWords(seed)), PublicNoise(seed), SeededWords(seed))
+    records = play_run(driver, Run(job, dataset, sources=sources, progress=progress or Silent())).records
+    if records is None:
         raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
-    found = answers_of(workload, outcome.records.distinct, outcome.records.multiplicity)
-    return errors_of(dataset, workload, found)
+    if workload.marginals is not None and plan.encoding is Encoding.RECORDS:
+        answers = RecordAnswers(records.distinct, records.multiplicity.astype(np.float64))
+        return errors_of(dataset, workload.marginals, answers)
+    found = shares_on_records(job.record_clauses(), records.distinct, job.record_sizes(), records.weights)
+    return errors_of(dataset, workload.clauses, found)
 
 
-def answers_of(workload: Workload, distinct: NDArray[np.int32], multiplicity: NDArray[np.int64]) -> Answers:
-    """Return what records answer, in whichever form is cheaper to compare."""
-    weights = multiplicity.astype(np.float64)
-    if workload.marginals is None:
-        return workload.answers_on(distinct, weights)
-    return RecordAnswers(distinct, weights)
-
-
-def errors_of(dataset: PrivateDataset, workload: Workload, found: Answers) -> tuple[float, float]:
+def errors_of(dataset: PrivateDataset, queries: MarginalSet | Clauses, found: Answers) -> tuple[float, float]:
     """Return the largest and the mean error of answers on a public population."""
-    errors = non_private_errors(dataset, workload.queries, {"simulated": found})["simulated"]
+    errors = non_private_errors(dataset, queries, {"simulated": found})["simulated"]
     return errors.max_error, errors.mean_error

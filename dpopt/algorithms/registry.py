@@ -107,6 +107,10 @@ class Algorithm:
         """Return what each accountant charges for a run, under "accountants"; nothing where one accountant alone can."""
         return {} if self.pricer is None else {"accountants": _load(self.pricer)(plan)}
 
+    def stand_in(self, plan: Plan, workload: Workload) -> Any:
+        """Return the plan for a public population; for algorithms that `predict_played` predicts."""
+        return _load(f"{self.player}:stand_in")(plan, workload)
+
     def driver(self) -> Driver:
         """Load the module that plays runs."""
         player: Driver = _load(self.player)
@@ -120,6 +124,10 @@ def _load(name: str) -> Any:
     return getattr(found, inner) if inner else found
 
 
+PLAYED = "prediction:predict_played"
+"""The predictor of algorithms whose driver has a `stand_in`: a plan for a public population, played like any other."""
+
+
 def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
     return Algorithm(
         options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
@@ -130,7 +138,7 @@ def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
 
 def _fem(options: type[Options]) -> Algorithm:
     return Algorithm(
-        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", "fem.simulation:predict_fem", None, "fem.driver"
+        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", PLAYED, None, "fem.driver"
     )  # fmt: skip
 
 
@@ -139,7 +147,7 @@ def _multiplicative(options: type[Options]) -> Algorithm:
         options,
         "multiplicative_weights.plan:MultiplicativePlan",
         "multiplicative_weights.planning:make_multiplicative_plan",
-        "multiplicative_weights.simulation:predict_multiplicative",
+        PLAYED,
         "multiplicative_weights.planning:proven_of_plan",
         "multiplicative_weights.driver",
     )
@@ -164,7 +172,7 @@ _ALL = (
     _multiplicative(PMW),
     Algorithm(
         SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
-        "small_database.planning:predict_small_database", "small_database.planning:proven_small_database",
+        PLAYED, "small_database.planning:proven_small_database",
         "small_database.driver",
     ),
     _measured(Noise, candidate=False),
@@ -236,10 +244,7 @@ def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
 def read_plan(obj: dict[str, Any]) -> Plan:
     """Read a plan back.
 
-    Raises
-    ------
-    PlanError
-        If a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
+    Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
     if not isinstance(name, str) or name not in ALGORITHMS:
@@ -254,10 +259,7 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | N
 
     `density` is the public share of ones in a table of zeros and ones, where it is declared.
 
-    Raises
-    ------
-    PlanError
-        If a simulation would take as long as a run.
+    Raises PlanError if a simulation would take as long as a run.
     """
     found: PredictedError = _load(algorithm_of(plan).predictor)(plan, workload, runs=runs, density=density)
     return found

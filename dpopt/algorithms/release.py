@@ -68,10 +68,7 @@ _TRIED_SIZES = (10_000, 10_000_000)
 def check_plannable(asked: Asked) -> None:
     """Refuse what no number of records makes plannable, before the number is measured.
 
-    Raises
-    ------
-    DpoptError
-        As the plan of ten million records is refused.
+    Raises DpoptError as the plan of ten million records is refused.
     """
     terms = asked.terms
     request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
@@ -248,10 +245,7 @@ def _marked(job: Job, sources: Sources) -> Job:
 def refuse_ended(folder: Path) -> None:
     """Refuse to resume a run that has ended, or that was killed before it began.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the folder holds a finished release, or nothing to continue.
+    Raises ReleaseFolderError if the folder holds a finished release, or nothing to continue.
     """
     if never_began(folder):
         raise ReleaseFolderError(

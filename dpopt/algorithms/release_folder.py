@@ -72,10 +72,7 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
 def add_plan(folder: Path, job: Job) -> None:
     """Put the plan in place of what was asked, once the number of records is on file.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If it cannot be written; what was asked stays then.
+    Raises ReleaseFolderError if it cannot be written; what was asked stays then.
     """
     try:
         _write_plan(folder, job)
@@ -116,10 +113,7 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
 def read_begun(folder: Path) -> Job | Asked:
     """Read the public inputs of a run: a job, or what was asked where a run ended before it had a plan.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If a file is missing or damaged.
+    Raises ReleaseFolderError if a file is missing or damaged.
     """
     if (folder / PLAN).exists() or not (folder / REQUEST).exists():
         return read_job(folder)
@@ -131,10 +125,7 @@ def read_begun(folder: Path) -> Job | Asked:
 def read_job(folder: Path) -> Job:
     """Read the public inputs of a release folder.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If a file is missing or damaged.
+    Raises ReleaseFolderError if a file is missing or damaged.
     """
     plan = read_json(folder / PLAN)
     schema = Schema.from_json(read_json(folder / SCHEMA))

@@ -62,10 +62,7 @@ def absent_files(folder: Path, rebuilt: Path) -> list[str]:
 def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     """Read a finished release from its plan and transcript; nothing is written.
 
-    Raises
-    ------
-    TranscriptError
-        If the run has not ended, or what is on file contradicts itself.
+    Raises TranscriptError if the run has not ended, or what is on file contradicts itself.
     """
     place = Path(folder)
     job, outcome = _rebuilt(place)

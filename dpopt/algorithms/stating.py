@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.options import Auto, Options, PlanRequest
 from dpopt.algorithms.prediction import ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
-from dpopt.errors import AccountingError, DpoptError, PlanError
+from dpopt.errors import DpoptError, PlanError
 from dpopt.files.codec import encode
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
@@ -191,58 +192,43 @@ def choose(
     never chosen are predicted too. Tables of more than 100 binary attributes leave those whose simulation stays short, whatever
     the width.
 
-    Raises
-    ------
-    DpoptError
-        If no algorithm can serve the request; the message says why each cannot.
+    Raises DpoptError if no algorithm can serve the request; the message says why each cannot.
     """
     plans: dict[str, Plan] = {}
+    predicted: dict[str, PredictedError] = {}
     considered: dict[str, Any] = {}
     wide = _is_wide(workload, request.density)
-    for options in candidates_for(request.options):
+    candidates = candidates_for(request.options)
+    others = [one.options for one in ALGORITHMS.values() if compare and not wide and not one.candidate]
+    compared = [kind(**request.options.shared_with(kind)) for kind in others]
+    for options in (*candidates, *compared):
         algorithm = options.algorithm
         if wide and not ALGORITHMS[algorithm].predicts_wide:
             considered[algorithm] = {"not_applicable": _WIDE}
             continue
         try:
             plans[algorithm] = plan_of(replace(request, options=options), workload)
-        except (PlanError, AccountingError) as error:
-            considered[algorithm] = {"not_applicable": str(error)}
-    if not plans:
-        reasons = "; ".join(f"{name}: {found['not_applicable']}" for name, found in considered.items())
-        raise PlanError(f"no algorithm can serve this request. {reasons}")
-    predicted: dict[str, PredictedError] = {}
-    for algorithm, plan in plans.items():
-        on_algorithm(algorithm)
-        try:
-            predicted[algorithm] = predict(plan, workload, density=request.density)
+            on_algorithm(algorithm)
+            predicted[algorithm] = predict(plans[algorithm], workload, density=request.density)
+            considered[algorithm] = encode(predicted[algorithm])
         except DpoptError as error:
             considered[algorithm] = {"not_applicable": str(error)}
-            continue
-        considered[algorithm] = encode(predicted[algorithm])
-    if not predicted:
+    possible = {one.algorithm: predicted.get(one.algorithm) for one in candidates if one.algorithm in plans}
+    if not possible:
+        reasons = "; ".join(
+            f"{one.algorithm}: {considered[one.algorithm]['not_applicable']}" for one in candidates
+        )
+        raise PlanError(f"no algorithm can serve this request. {reasons}")
+    known = {name: errors for name, errors in possible.items() if errors is not None}
+    if not known:
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
-    best = min(predicted, key=lambda name: predicted[name].mean_error)
-    if compare and not wide:
-        for name, other in ALGORITHMS.items():
-            if not other.candidate:
-                on_algorithm(name)
-                own = other.options(**request.options.shared_with(other.options))
-                considered[name] = _compared(replace(request, options=own), workload)
-    return Choice(plans[best], predicted[best], _because(best, predicted), considered)
+    best = min(known, key=lambda name: known[name].mean_error)
+    return Choice(plans[best], known[best], _because(best, known), considered)
 
 
 def _is_wide(workload: Workload, density: float | None) -> bool:
     """Return whether the attributes are so many, all of zeros and ones, that hardly any algorithm is predicted."""
     return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, density)
-
-
-def _compared(request: PlanRequest[Options], workload: Workload) -> dict[str, Any]:
-    """Return the predicted errors of an algorithm as a JSON object, or why there are none."""
-    try:
-        return encode(predict(plan_of(request, workload), workload, density=request.density))
-    except DpoptError as error:
-        return {"not_applicable": str(error)}
 
 
 def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:
@@ -256,10 +242,7 @@ def prepare(
 ) -> Asked:
     """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
 
-    Raises
-    ------
-    DpoptError
-        With what was found, what is expected and what to do.
+    Raises DpoptError with what was found, what is expected and what to do.
     """
     terms.check()
     options = terms.algorithm
@@ -296,10 +279,7 @@ def plan_and_statement(
     over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`), and the
     statement has that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
 
-    Raises
-    ------
-    DpoptError
-        If there is no such plan.
+    Raises DpoptError if there is no such plan.
     """
     assumed = assumed_density(workload.schema, form) if terms.density is None else None
     density = terms.density if assumed is None else assumed.density
@@ -309,42 +289,21 @@ def plan_and_statement(
         on_candidate=lambda number, of: progress.note(f"simulating candidate {number} of {of}"),
     )
     has_binary_population(workload, terms.density)  # refuses a density for other tables
+    stated = partial(plan_statement, accept_draft=terms.accept_draft, density=density, assumed=assumed)
     if not isinstance(terms.algorithm, Auto):
         plan = plan_of(request, workload)
-        return plan, plan_statement(
-            plan,
-            workload,
-            predict_errors=terms.predict,
-            accept_draft=terms.accept_draft,
-            runs=runs,
-            density=density,
-            assumed=assumed,
-        )
+        return plan, stated(plan, workload, predict_errors=terms.predict, runs=runs)
     choice = choose(
         request,
         workload,
         on_algorithm=lambda name: progress.note(f"predicting the errors of {name}"),
         compare=compare,
     )
-    progress.note(f"algorithm: {choice.plan.algorithm}; {choice.because}")
-    statement = plan_statement(
-        choice.plan,
-        workload,
-        predict_errors=False,
-        accept_draft=terms.accept_draft,
-        density=density,
-        assumed=assumed,
-    )
-    predicted = _predicted(choice.predicted, workload, density)
-    considered = dict(choice.considered)
-    chosen = {"algorithm": choice.plan.algorithm, "because": choice.because, "considered": considered}
-    return choice.plan, {**statement, "predicted": predicted, "chosen": chosen}
-
-
-def _predicted(predicted: PredictedError, workload: Workload, density: float | None) -> dict[str, Any]:
-    """Return predicted errors beside those of trivial data sets on the same populations, and the comparison in words."""
-    stated, baselines = encode(predicted), public_baselines(workload, runs=predicted.runs, density=density)
-    return {**stated, "baselines": baselines, "verdict": verdict(stated, baselines, workload)}
+    algorithm, because = choice.plan.algorithm, choice.because
+    progress.note(f"algorithm: {algorithm}; {because}")
+    statement = stated(choice.plan, workload, predict_errors=True, predicted=choice.predicted)
+    chosen = {"algorithm": algorithm, "because": because, "considered": dict(choice.considered)}
+    return choice.plan, {**statement, "chosen": chosen}
 
 
 def plan_statement(
@@ -354,18 +313,27 @@ def plan_statement(
     predict_errors: bool,
     accept_draft: bool,
     runs: int = 1,
+    predicted: PredictedError | None = None,
     density: float | None = None,
     assumed: AssumedDensity | None = None,
 ) -> dict[str, Any]:
     """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions.
 
     `density` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
+    Errors that were `predicted` already are not predicted again; they are compared with those of trivial data sets on the
+    same populations, in numbers and in words.
     """
     from dpopt.version import __version__
 
-    predicted: dict[str, Any] | None = None
+    errors: dict[str, Any] | None = None
     if predict_errors:
-        predicted = _predicted(predict(plan, workload, runs=runs, density=density), workload, density)
+        found = predict(plan, workload, runs=runs, density=density) if predicted is None else predicted
+        baselines = public_baselines(workload, runs=found.runs, density=density)
+        errors = {
+            **encode(found),
+            "baselines": baselines,
+            "verdict": verdict(encode(found), baselines, workload),
+        }
     declared: dict[str, Any] = {} if density is None else {"declared": {"density": density}}
     if assumed is not None:
         declared = {"assumed": encode(assumed)}
@@ -373,7 +341,7 @@ def plan_statement(
         **declared,
         "draft_accepted": bool(workload.schema.draft and accept_draft),
         "proven": algorithm_of(plan).prove(plan, workload),
-        "predicted": predicted,
+        "predicted": errors,
         "versions": {"dpopt": __version__},
     }
 

@@ -127,10 +127,7 @@ def synthesize(
 def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
     """Refuse a folder that is not empty, or lies where the table would be read from later.
 
-    Raises
-    ------
-    ReleaseFolderError
-        With what to do.
+    Raises ReleaseFolderError with what to do.
     """
     check_empty(folder)
     if (
@@ -217,10 +214,7 @@ def continue_run(
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:
     """Return from where a run that is continued is paid.
 
-    Raises
-    ------
-    BudgetError
-        If it is paid from the owner's budget and none is given, or the other way round; or as `open_account`.
+    Raises BudgetError if it is paid from the owner's budget and none is given, or the other way round; or as `open_account`.
     """
     reservation = job.statement.get(RESERVATION)
     if (reservation is None) != (budget is None):
@@ -238,10 +232,7 @@ def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | N
 def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema: Schema) -> TableReading:
     """Return how a table is read, with the layout of a wide table's file.
 
-    Raises
-    ------
-    DpoptError
-        If the layout cannot be recognized.
+    Raises DpoptError if the layout cannot be recognized.
     """
     if not schema.is_binary or not isinstance(table, str | os.PathLike):
         return reading
@@ -275,10 +266,7 @@ def read_again(
 
     With `reading` a wide table is read in this way in place of the run's: the same records may lie in another file.
 
-    Raises
-    ------
-    DpoptError
-        If the table cannot be read so, or `reading` is given for another table than a wide one.
+    Raises DpoptError if the table cannot be read so, or `reading` is given for another table than a wide one.
     """
     if reading is not None and not job.schema.is_binary:
         raise PlanError(_NO_LAYOUT)

@@ -27,10 +27,7 @@ def check_new(path: Path) -> None:
     That it can be written is tried, with an empty file under another name, as the writers use one: what may be written is not
     always what the file's mode says (read-only file systems, names that are too long, the superuser).
 
-    Raises
-    ------
-    ReleaseFolderError
-        With what to do.
+    Raises ReleaseFolderError with what to do.
     """
     try:
         there, has_folder = path.exists(), path.parent.is_dir() and bool(path.name)
@@ -87,10 +84,7 @@ def withdraw(folder: Path, made: list[Path]) -> None:
 def check_empty(folder: Path) -> None:
     """Refuse a folder that holds something or cannot be made; nothing is made.
 
-    Raises
-    ------
-    ReleaseFolderError
-        With the reason.
+    Raises ReleaseFolderError with the reason.
     """
     place = folder
     try:
@@ -108,10 +102,7 @@ def check_empty(folder: Path) -> None:
 def make_empty(folder: Path) -> None:
     """Make `folder`, or accept it where it is empty.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If it holds something already or cannot be made.
+    Raises ReleaseFolderError if it holds something already or cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,10 +156,7 @@ def remove_unfinished(folder: Path) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of a release folder.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing, or is no JSON object that `dpopt.files.json_files.parse_json` takes.
+    Raises ReleaseFolderError if the file is missing, or is no JSON object that `dpopt.files.json_files.parse_json` takes.
     """
     if not path.is_file():
         raise ReleaseFolderError(f"{path.parent} is no release folder: there is no file {path.name} in it")
@@ -187,10 +175,7 @@ def give_one_time(folder: Path) -> None:
 def write_whole(target: Path, write: Callable[[IO[bytes]], None], what: str) -> None:
     """Write a file that appears whole or not at all.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If it cannot be written; `what` says what it holds.
+    Raises ReleaseFolderError if it cannot be written; `what` says what it holds.
     """
     try:
         with whole_file(target) as stream:

@@ -40,10 +40,7 @@ def usual_format(schema: Schema, *, answers_only: bool) -> str:
 def check_format(file_format: str, schema: Schema, *, answers_only: bool) -> None:
     """Refuse a format that does not suit the records.
 
-    Raises
-    ------
-    PlanError
-        With what to take instead.
+    Raises PlanError with what to take instead.
     """
     if file_format in WIDE_FORMATS and answers_only:
         raise PlanError(
@@ -76,10 +73,7 @@ def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: 
     ones
         Ones of a record at most.
 
-    Raises
-    ------
-    PlanError
-        With the number and the limit.
+    Raises PlanError with the number and the limit.
     """
     if rows is None:
         return
@@ -175,10 +169,7 @@ class Job:
 
         `account` is from where a run is paid besides; None for a transcript that is read again.
 
-        Raises
-        ------
-        BudgetError
-            If the plan costs more than its budget.
+        Raises BudgetError if the plan costs more than its budget.
         """
         ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
         if self.statement.get("not_private"):
@@ -231,10 +222,7 @@ class Job:
 def check_output(output: Mapping[str, Any]) -> None:
     """Refuse what the records cannot be written as, before anything is spent.
 
-    Raises
-    ------
-    PlanError
-        If the format is none of `FORMATS`, or the number of rows is no whole number of at least 1.
+    Raises PlanError if the format is none of `FORMATS`, or the number of rows is no whole number of at least 1.
     """
     file_format = output.get("format", "csv")
     if file_format not in FORMATS:
@@ -246,10 +234,7 @@ def check_output(output: Mapping[str, Any]) -> None:
 def check_rules(schema: Schema, encoding: Encoding) -> None:
     """Refuse rules on records where records are coded as free indicator bits, which need not stand for any record.
 
-    Raises
-    ------
-    PlanError
-        With what to do.
+    Raises PlanError with what to do.
     """
     if encoding is Encoding.BITS and schema.rules:
         raise PlanError(
@@ -262,10 +247,7 @@ def check_rules(schema: Schema, encoding: Encoding) -> None:
 def check_bits(schema: Schema, encoding: Encoding) -> None:
     """Refuse indicator bits for a wide table of zeros and ones, whose columns are bits already.
 
-    Raises
-    ------
-    PlanError
-        With what to do.
+    Raises PlanError with what to do.
     """
     if encoding is Encoding.BITS and schema.is_binary:
         raise PlanError(
@@ -277,10 +259,7 @@ def check_bits(schema: Schema, encoding: Encoding) -> None:
 def check_workload(workload: Workload, schema: Schema) -> None:
     """Refuse a workload that was made for another schema: its codes would mean other values.
 
-    Raises
-    ------
-    WorkloadError
-        With the first attribute that differs.
+    Raises WorkloadError with the first attribute that differs.
     """
     if workload.schema.attributes == schema.attributes:
         return
@@ -300,10 +279,7 @@ def check_workload(workload: Workload, schema: Schema) -> None:
 def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
     """Refuse a drafted schema that nobody reviewed, unless the user accepts it; the release then records that.
 
-    Raises
-    ------
-    SchemaError
-        With what to do.
+    Raises SchemaError with what to do.
     """
     if schema.draft and not accepted:
         raise SchemaError(

@@ -59,10 +59,7 @@ def record_to_json(record: KeptRecord) -> object:
 def record_from_json(written: object, sizes: NDArray[np.integer]) -> KeptRecord:
     """Return the record that the transcript holds, in any of its forms.
 
-    Raises
-    ------
-    TranscriptError
-        If it is no record over attributes of these sizes (d,), or has another form.
+    Raises TranscriptError if it is no record over attributes of these sizes (d,), or has another form.
     """
     if isinstance(written, Mapping):
         bits = _bits(written, len(sizes))
@@ -92,10 +89,7 @@ def records_to_json(records: NDArray[np.int32] | BitRecords) -> list[object]:
 def bit_records_from_json(written: object, sizes: NDArray[np.integer]) -> BitRecords:
     """Return records that are kept as bits from the transcript.
 
-    Raises
-    ------
-    TranscriptError
-        If there is none, or one is no record over attributes of these sizes (d,).
+    Raises TranscriptError if there is none, or one is no record over attributes of these sizes (d,).
     """
     if not isinstance(written, list) or not written:
         raise TranscriptError("the records on file are damaged: expected a list of at least one record")

@@ -84,10 +84,7 @@ def reserved_ledger(
     account : Account or None
         From where it is paid besides (`open_account`): reserved there when the first charge is spent.
 
-    Raises
-    ------
-    BudgetError
-        If the plan costs more than its budget.
+    Raises BudgetError if the plan costs more than its budget.
     """
     ledger = Ledger(budget, relation, account)
     ledger.reserve(charges)

@@ -79,10 +79,7 @@ def is_measured(relation: NeighbouringRelation, declared: int | None) -> bool:
 def with_size_measured(budget: Budget) -> Budget:
     """Return the budget of a plan whose number of records is to be measured, by one draw.
 
-    Raises
-    ------
-    AccountingError
-        If the budget is too small for it.
+    Raises AccountingError if the budget is too small for it.
     """
     return replace(budget, earlier=(*budget.earlier, SizeMeasurement.of(budget).charge()))
 
@@ -155,10 +152,7 @@ def measure_size(
 def _whole_plan(budget: Budget, charge: Charge, account: Account | None) -> tuple[Charge, ...]:
     """Return what is reserved before the number is drawn: its charge, and where an account pays, all that is left besides.
 
-    Raises
-    ------
-    PlanError
-        If the accountant bounds no single charge that stands for any plan of the budget.
+    Raises PlanError if the accountant bounds no single charge that stands for any plan of the budget.
     """
     if account is None:
         return (charge,)
@@ -177,10 +171,7 @@ def _whole_plan(budget: Budget, charge: Charge, account: Account | None) -> tupl
 def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
     """Return the number of records that was measured, if it says something.
 
-    Raises
-    ------
-    PlanError
-        If it does not.
+    Raises PlanError if it does not.
     """
     number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
     if number < LEAST_DEVIATIONS * deviation:
@@ -212,10 +203,7 @@ def measured_note(size: int, budget: Budget) -> str:
 def size_on_file(past: Past, budget: Budget) -> PastSize:
     """Return the measured number of records of a transcript, which comes before all else; `budget` is the whole one.
 
-    Raises
-    ------
-    TranscriptError
-        If its first entries are no such measurement, or are of another budget.
+    Raises TranscriptError if its first entries are no such measurement, or are of another budget.
     """
 
     def check(value: NoisyAnswers) -> None:
@@ -237,10 +225,7 @@ def size_on_file(past: Past, budget: Budget) -> PastSize:
 def check_size_on_file(past: Past, size: int, budget: Budget) -> None:
     """Pass over the number of records in a transcript, where the plan of this size and budget was made with a measured one.
 
-    Raises
-    ------
-    TranscriptError
-        If that is not the number on file, or cost something else.
+    Raises TranscriptError if that is not the number on file, or cost something else.
     """
     if not budget.earlier:
         return

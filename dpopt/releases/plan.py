@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import Enum
 from math import isfinite
 from operator import index
-from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from dpopt.errors import PlanError
 
@@ -57,173 +58,121 @@ class PlanBy(Enum):
     """The smallest proven bound: cautious steps, many rounds; usually larger errors in practice."""
 
 
-class Plan(Protocol):
-    """Everything that is decided before any private record is touched; it depends on public values only."""
+class Plan(ABC):
+    """Everything that is decided before any private record is touched; it depends on public values only.
 
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm, as on the command line."""
-        ...
+    The plans of an algorithm are a frozen dataclass below this one. On file it has its version, its algorithm, and every field.
+    """
 
-    @property
-    def size(self) -> int:
-        """Public n (replace-one) or n0 (add-remove)."""
-        ...
+    __slots__ = ()
+    algorithm: str
+    """Name of the algorithm, as on the command line."""
+    size: int
+    """Public n (replace-one) or n0 (add-remove)."""
+    relation: NeighbouringRelation
+    """Which tables count as neighbours."""
+    budget: Budget
+    """What may be spent."""
+    seed: int
+    """Seed of solvers and of public random choices; no private draw depends on it."""
+    solver: str
+    """Name of the best-response solver; the usual one where none is needed."""
+    chosen_by: str
+    """How what the user left open was chosen."""
 
-    @property
-    def relation(self) -> NeighbouringRelation:
-        """Which tables count as neighbours."""
-        ...
+    @abstractmethod
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
 
-    @property
-    def budget(self) -> Budget:
-        """What may be spent."""
-        ...
+    @abstractmethod
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
 
     @property
     def encoding(self) -> Encoding:
-        """How a synthetic record is coded."""
-        ...
-
-    @property
-    def solver(self) -> str:
-        """Name of the best-response solver."""
-        ...
-
-    @property
-    def chosen_by(self) -> str:
-        """How what the user left open was chosen."""
-        ...
-
-    def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
-        ...
+        """How a synthetic record is coded: one value per attribute, unless the algorithm says otherwise."""
+        return Encoding.RECORDS
 
     @property
     def answers_only(self) -> bool:
         """Whether answers are released, and no records."""
-        ...
-
-    def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
-        ...
+        return False
 
     def bits_of_records(self, width: int, *, wide: bool) -> int:
         """Return how many attributes of a plain record take as much of the transcript as `width` attributes kept as bits."""
-        ...
+        return width
 
     def most_ones(self, columns: int, literals: int) -> int:
         """Return how many ones a record over so many columns has at most, where a query has so many literals."""
-        ...
+        return columns
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as a JSON object."""
-        ...
+    def settle(self, **most: tuple[str, int]) -> None:
+        """Put whole numbers into Python's form: the named fields, each from 1 to its most, work and seed.
 
-
-class CodedPlan:
-    """What all plans have in common: a frozen dataclass, on file with its version, its algorithm, and every field."""
-
-    __slots__ = ()
+        Raises PlanError if a number is none, or out of range; or the seconds are no time.
+        """
+        for name, (called, largest) in most.items():
+            number = whole_number(called, getattr(self, name), least=1)
+            if number > largest:
+                raise PlanError(f"{called} must be at most {largest:,}, found {number:,}")
+            object.__setattr__(self, name, number)
+        if (work := getattr(self, "work", None)) is not None:
+            object.__setattr__(self, "work", whole_number("the work per round", work, least=1))
+        if (seconds := getattr(self, "seconds", None)) is not None:
+            check_seconds(seconds)
+        object.__setattr__(self, "seed", check_seed(self.seed))
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
         from dpopt.files.codec import encode
 
-        return encode(self, {"dpopt_plan": PLAN_VERSION, "algorithm": self.algorithm})  # type: ignore[attr-defined]
+        return encode(self, {"dpopt_plan": PLAN_VERSION, "algorithm": self.algorithm})
 
     @classmethod
     def from_json(cls, obj: object) -> Self:
         """Read a plan back.
 
-        Raises
-        ------
-        PlanError
-            If a field is missing, unknown or of the wrong kind, or another version or algorithm wrote the plan.
+        Raises PlanError if a field is missing, unknown or of the wrong kind, or another version or algorithm wrote the plan.
         """
         from dpopt.files.codec import decode
 
         header: dict[str, object] = {"dpopt_plan": PLAN_VERSION}
-        if isinstance(
-            name := getattr(cls, "algorithm", None), str
-        ):  # where it is no field, it is that of the class
+        if (name := cls._only_algorithm()) is not None:
             header["algorithm"] = name
         return decode(cls, obj, "plan.json", PlanError, header=header)
 
     @classmethod
-    def of(cls, plan: Any) -> Self:
+    def of(cls, plan: Plan) -> Self:
         """Return a plan as one of this class.
 
-        Raises
-        ------
-        PlanError
-            If it is the plan of another algorithm.
+        Raises PlanError if it is the plan of another algorithm.
         """
         if not isinstance(plan, cls):
-            name = getattr(cls, "algorithm", None)  # where it is a field, it is not that of the class
-            expected = name if isinstance(name, str) else f"an algorithm with a {cls.__name__}"
+            expected = cls._only_algorithm() or f"an algorithm with a {cls.__name__}"
             raise PlanError(f"expected a release of {expected}, found one of {plan.algorithm}")
         return plan
 
-
-class PlainPlan(CodedPlan):
-    """What plans of most algorithms have in common: whole records are released, and none is kept as bits."""
-
-    __slots__ = ()
-
-    @property
-    def encoding(self) -> Encoding:
-        """How a synthetic record is coded: one value per attribute."""
-        return Encoding.RECORDS
-
-    @property
-    def answers_only(self) -> bool:
-        """Whether answers are released, and no records: no."""
-        return False
-
-    def bits_of_records(self, width: int, *, wide: bool) -> int:
-        """Return the attributes that take as much as `width` bits: records are not kept as bits."""
-        return width
-
-    def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record has at most: in every column."""
-        return columns
+    @classmethod
+    def _only_algorithm(cls) -> str | None:
+        """Return the algorithm of all plans of this class; None where each says its own."""
+        name: object = getattr(cls, "algorithm", None)
+        return name if isinstance(name, str) else None
 
 
 def whole_number(called: str, value: object, *, least: int) -> int:
     """Return a whole number of at least `least`, also one of NumPy's, as Python's.
 
-    Raises
-    ------
-    PlanError
-        If the value is none; `called` says which it is.
+    Raises PlanError if the value is none; `called` says which it is.
     """
     if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
         raise PlanError(f"{called} must be a whole number of at least {least:,}, found {value!r}")
     return index(value)
 
 
-def check_limits(work: object, seconds: object, seed: object) -> tuple[int | None, int]:
-    """Return work and seed of a round, if they and the seconds can be used; None stands for no limit.
-
-    Raises
-    ------
-    PlanError
-        If one of them cannot: it is refused before anything is spent.
-    """
-    effort = None if work is None else whole_number("the work per round", work, least=1)
-    if seconds is not None:
-        check_seconds(seconds)
-    return effort, check_seed(seed)
-
-
 def check_seconds(seconds: object) -> float:
     """Return the time limit of a round, if it is one.
 
-    Raises
-    ------
-    PlanError
-        If it is none.
+    Raises PlanError if it is none.
     """
     if not is_positive(seconds):
         raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
@@ -233,10 +182,7 @@ def check_seconds(seconds: object) -> float:
 def check_size(size: object) -> int:
     """Return a public number of records, if it is one.
 
-    Raises
-    ------
-    PlanError
-        If it is none, or more than any table has.
+    Raises PlanError if it is none, or more than any table has.
     """
     number = whole_number("the public size", size, least=1)
     if number > LARGEST_SIZE:
@@ -247,10 +193,7 @@ def check_size(size: object) -> int:
 def check_seed(seed: object) -> int:
     """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one.
 
-    Raises
-    ------
-    PlanError
-        If it is none.
+    Raises PlanError if it is none.
     """
     number = whole_number("the seed", seed, least=0)
     if number > _LARGEST_SEED:
@@ -275,10 +218,7 @@ def check_density(density: float) -> None:
 def choice(kind: Any, text: str, option: str) -> Any:
     """Return the member of an enumeration that a text names.
 
-    Raises
-    ------
-    PlanError
-        If it names none; the message lists them.
+    Raises PlanError if it names none; the message lists them.
     """
     try:
         return kind(text)

@@ -34,10 +34,7 @@ class SyntheticRecords:
     def of(cls, records: Sequence[NDArray[np.int32] | BitRecords]) -> SyntheticRecords:
         """Merge the rounds' records: codes (d,) each, or one row of bits each.
 
-        Raises
-        ------
-        PlanError
-            If there is none.
+        Raises PlanError if there is none.
         """
         held, multiplicity, _ = merged(records)
         return cls(held, multiplicity)
@@ -61,10 +58,7 @@ class SyntheticRecords:
 
         The rows are in a public random order, so that any part of them looks like the whole; it is the same each time.
 
-        Raises
-        ------
-        PlanError
-            If `number` is below 1.
+        Raises PlanError if `number` is below 1.
         """
         taken = self.places(number)
         return self.held.take(taken).codes() if isinstance(self.held, BitRecords) else self.held[taken]
@@ -93,10 +87,7 @@ def merged(
 ) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct ones of records in lexicographic order, how often each occurs, and where each record is among them.
 
-    Raises
-    ------
-    PlanError
-        If there is none.
+    Raises PlanError if there is none.
     """
     if not records:
         raise PlanError("the run ended without a single record, so there is nothing to release")

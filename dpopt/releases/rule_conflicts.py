@@ -87,10 +87,7 @@ def conflicting_rules(
     Source: Ignatiev, Previti, Liffiton and Marques-Silva (2015), "Smallest MUS extraction with minimal hitting set
     dualization".
 
-    Raises
-    ------
-    RulesError
-        If the rules do not contradict each other, or it cannot be decided within the time.
+    Raises RulesError if the rules do not contradict each other, or it cannot be decided within the time.
     """
     deadline = time.monotonic() + seconds
     everything = range(rules.number_of_rules)
@@ -112,10 +109,7 @@ def conflicting_rules(
 def require_rules_taken(solver: Solver, rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> None:
     """Refuse a solver that cannot take the rules.
 
-    Raises
-    ------
-    SolverUnavailableError
-        With the reason, and solvers that can.
+    Raises SolverUnavailableError with the reason, and solvers that can.
     """
     reason = why_refused(solver, _question(rules, sizes))
     if reason is not None:

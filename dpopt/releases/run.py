@@ -152,10 +152,7 @@ class Walk(Generic[_Curator]):
     def curator(self) -> _Curator:
         """The private side.
 
-        Raises
-        ------
-        NotEnded
-            If the transcript is only read.
+        Raises NotEnded if the transcript is only read.
         """
         if self._curator is None:
             raise NotEnded
@@ -164,10 +161,7 @@ class Walk(Generic[_Curator]):
     def following(self) -> Entry | None:
         """Return the next entry on file; None where the next step is made anew.
 
-        Raises
-        ------
-        NotEnded
-            If the transcript is only read, and ends here.
+        Raises NotEnded if the transcript is only read, and ends here.
         """
         found = self._past.following
         if found is None and not self.plays:
@@ -305,10 +299,7 @@ def rebuild_run(
     Needs no table and no solver. With the journal of a run that goes on, one of which nothing is missing but the mark of its
     end gets it; `account` is from where that run is paid.
 
-    Raises
-    ------
-    TranscriptError
-        If what is on file contradicts itself.
+    Raises TranscriptError if what is on file contradicts itself.
     """
     try:
         return _walked(driver, job, Walk(job.ledger(account), None, journal, past), None)

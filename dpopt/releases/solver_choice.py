@@ -20,10 +20,7 @@ TIGHTEST = ("clique", "per-literal")
 def formulation_named(name: str | None) -> Formulation:
     """Return the formulation of that name; without a name the one with the tightest relaxation.
 
-    Raises
-    ------
-    PlanError
-        If there is none; the message lists them.
+    Raises PlanError if there is none; the message lists them.
     """
     names = [known.value for known in Formulation]
     if name is None:
@@ -72,10 +69,7 @@ def clause_solver(given: str | Solver) -> Solver:
 def require_available(solver: Solver) -> Solver:
     """Return the solver; refuse one that cannot run here.
 
-    Raises
-    ------
-    SolverUnavailableError
-        With the reason and what to do.
+    Raises SolverUnavailableError with the reason and what to do.
     """
     availability = registry.whether_it_runs(solver)
     if not availability.available:
@@ -88,10 +82,7 @@ def require_available(solver: Solver) -> Solver:
 def require_solver(given: str | Solver) -> None:
     """Refuse a solver that is unknown or cannot run here.
 
-    Raises
-    ------
-    SolverUnavailableError
-        With the reason and what to do.
+    Raises SolverUnavailableError with the reason and what to do.
     """
     require_available(clause_solver(given))
 

@@ -252,10 +252,7 @@ def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[
 
     The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of pyarrow).
 
-    Raises
-    ------
-    ReleaseFolderError
-        If it cannot be written.
+    Raises ReleaseFolderError if it cannot be written.
     """
     file_format = str(job.output.get("format", "csv"))
     name = f"answers.{file_format}"

@@ -32,10 +32,7 @@ def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, A
 
     Each file appears whole or not at all; the same records give the same bytes.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If a file cannot be written.
+    Raises ReleaseFolderError if a file cannot be written.
     """
     places = None if job.rows is None else records.places(job.rows)
     weights = records.weights if places is None else None

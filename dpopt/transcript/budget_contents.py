@@ -145,10 +145,7 @@ class BudgetContents:
 def read_contents(name: str, data: bytes) -> BudgetContents:
     """Return what the whole lines of a budget file hold.
 
-    Raises
-    ------
-    BudgetError
-        If it is no budget file, or a line is damaged.
+    Raises BudgetError if it is no budget file, or a line is damaged.
     """
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entry_of(lines[0] + b"\n")
@@ -193,10 +190,7 @@ def steps_between(
     Replace-one to add-remove: never. A guarantee for tables of one public size implies nothing for those of others:
     to publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.md.
 
-    Raises
-    ------
-    BudgetError
-        If there is no such theorem, or the units are different.
+    Raises BudgetError if there is no such theorem, or the units are different.
     """
     if person != contents.person:
         found = "one record" if person is None else f"one person (column {person!r})"
@@ -224,10 +218,7 @@ def _unit_advice(person: str | None) -> str:
 def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: str) -> None:
     """Refuse a release that would exceed the total; `what` names the place where its cost is stated.
 
-    Raises
-    ------
-    BudgetError
-        With what is left.
+    Raises BudgetError with what is left.
     """
     costs = [release.cost for release in contents.releases]
     if total_of(contents.budget, [*costs, cost]).is_kept:

@@ -80,10 +80,7 @@ class Past:
     def reservation(self, planned: Entry) -> bool:
         """Return whether the plan's reservation is on file.
 
-        Raises
-        ------
-        TranscriptError
-            If another one is, or the public inputs changed since.
+        Raises TranscriptError if another one is, or the public inputs changed since.
         """
         entry = self._taken(_RESERVE, "the reservation of the plan")
         if entry is None:
@@ -121,10 +118,7 @@ class Past:
         on_file : callable
             Called with a value that is on file; refuses one that the plan or the workload cannot have.
 
-        Raises
-        ------
-        TranscriptError
-            If something else is on file.
+        Raises TranscriptError if something else is on file.
         """
         entry = self._taken(_CHARGE, f"the charge of {charge.label!r}")
         if entry is None:

@@ -32,10 +32,7 @@ class Released:
     def from_json(cls, entry: dict[str, Any], charge: Charge) -> Self:
         """Read a value back from its journal entry and the charge that precedes it.
 
-        Raises
-        ------
-        TranscriptError
-            If the entry is damaged, or the charge does not pay for it.
+        Raises TranscriptError if the entry is damaged, or the charge does not pay for it.
         """
         known = {*cls.__dataclass_fields__, "kind"}  # type: ignore[attr-defined]  # all of them are dataclasses
         fields = {name: part for name, part in entry.items() if name != "round" or name in known}
@@ -81,8 +78,7 @@ class SampledQueries(Released):
     pairs: NDArray[np.int64] = field(default_factory=lambda: freeze(np.empty(0, dtype=np.int64)))
 
     def __post_init__(self) -> None:
-        if not isinstance(self.round, int) or self.round < 1:
-            raise TranscriptError(f"rounds are numbered from 1, found {self.round!r}")
+        _check_number("rounds", self.round, least=1)
         for name in ("queries", "counts", "pairs"):
             values = _whole_numbers(getattr(self, name), f"round {self.round}: {name}")
             object.__setattr__(self, name, values)
@@ -139,6 +135,18 @@ class NoisyAnswers(Released):
             raise TranscriptError(f"{self.name}: the noise must have a positive scale, found {self.scale}")
         object.__setattr__(self, "values", values)
 
+    def check_planned(self, noise: str, scale: float, number: int) -> None:
+        """Refuse answers with other noise than a plan's, or of another number of queries; where a transcript is read."""
+        if (self.noise, self.scale) != (noise, scale):
+            raise TranscriptError(
+                f"{self.name!r} has {self.noise} noise of scale {self.scale!r} on file, the plan says {noise} noise of scale "
+                f"{scale!r}"
+            )
+        if len(self.values) != number:
+            raise TranscriptError(
+                f"{self.name!r} has {len(self.values):,} values on file, its queries are {number:,}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class SelectedMarginal(Released):
@@ -160,12 +168,13 @@ class SelectedMarginal(Released):
     charge: Charge
 
     def __post_init__(self) -> None:
-        if type(self.round) is not int or self.round < 1:
-            raise TranscriptError(f"rounds are numbered from 1, found {self.round!r}")
-        if type(self.candidate) is not int or self.candidate < 0:
-            raise TranscriptError(
-                f"round {self.round}: candidates are numbered from 0, found {self.candidate!r}"
-            )
+        _check_number("rounds", self.round, least=1)
+        _check_number(f"round {self.round}: candidates", self.candidate, least=0)
+
+    @property
+    def chosen(self) -> int:
+        """The candidate."""
+        return self.candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +205,17 @@ class SelectedQuery(Released):
     charge: Charge
 
     def __post_init__(self) -> None:
-        if type(self.round) is not int or self.round < 1:
-            raise TranscriptError(f"rounds are numbered from 1, found {self.round!r}")
-        if type(self.query) is not int or not 0 <= self.query < 2**62:
-            raise TranscriptError(
-                f"round {self.round}: queries are whole numbers from 0 on, found {self.query!r}"
-            )
+        _check_number("rounds", self.round, least=1)
+        _check_number(f"round {self.round}: queries", self.query, least=0)
         if type(self.negated) is not bool:
             raise TranscriptError(
                 f"round {self.round}: a query is negated or not (true or false), found {self.negated!r}"
             )
+
+    @property
+    def chosen(self) -> int:
+        """The query."""
+        return self.query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,8 +278,7 @@ class SelectedCandidate(Released):
     charge: Charge
 
     def __post_init__(self) -> None:
-        if type(self.candidate) is not int or self.candidate < 0:
-            raise TranscriptError(f"candidates are numbered from 0, found {self.candidate!r}")
+        _check_number("candidates", self.candidate, least=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -309,6 +318,20 @@ class NoisySearch(Released):
         if not self.scale > 0:
             raise TranscriptError(f"{self.name}: the noise must have a positive scale, found {self.scale}")
         object.__setattr__(self, "ends", ends)
+
+
+def check_selected(selected: SelectedMarginal | SelectedQuery, number: int) -> None:
+    """Refuse a selection of what is none of so many queries or marginals; where a transcript is read."""
+    if selected.chosen >= number:
+        what = "query" if isinstance(selected, SelectedQuery) else "marginal"
+        raise TranscriptError(
+            f"round {selected.round} selects {what} {selected.chosen:,}; there are {number:,}, numbered from 0"
+        )
+
+
+def _check_number(what: str, value: object, *, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise TranscriptError(f"{what} are numbered from {least}, found {value!r}")
 
 
 def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ def test_a_plan_is_reserved_whole_and_spent_charge_by_charge() -> None:
         ledger.spend(charge)
         assert ledger.entries == PLAN[:done]
         assert ledger.unspent == PLAN[done:]
-    assert ledger.spent() == ledger.committed() == BUDGET.spent(PLAN)
+    assert ledger.spent() == BUDGET.spent(PLAN)
     assert ledger.spent().epsilon == EPSILON
     assert ledger.is_private
     assert (ledger.budget, ledger.relation) == (BUDGET, REPLACE)
@@ -127,12 +127,12 @@ def test_a_repeated_draw_is_paid_for_by_the_last_round() -> None:
     assert ledger.entries == (*PLAN[:3], PLAN[2])
     assert ledger.unspent == PLAN[3:-1]
     assert Counter(ledger.reserved) == Counter([*PLAN[:-1], PLAN[2]])
-    assert ledger.committed().epsilon < EPSILON
+    assert BUDGET.spent(ledger.reserved).epsilon < EPSILON
     with pytest.raises(BudgetError, match="not part of the reserved plan"):
         ledger.spend(PLAN[-1])
     for charge in PLAN[3:-1]:
         ledger.spend(charge)
-    assert ledger.spent() == ledger.committed() == BUDGET.spent([*PLAN[:-1], PLAN[2]])
+    assert ledger.spent() == BUDGET.spent([*PLAN[:-1], PLAN[2]])
 
 
 def test_a_draw_may_be_repeated_twice() -> None:
@@ -175,9 +175,8 @@ def test_a_mark_makes_every_total_infinite_for_good() -> None:
     ledger.mark_not_private("scripted randomness")
     ledger.spend(PLAN[1])
     assert not ledger.is_private
-    for totals in (ledger.spent(), ledger.committed()):
-        assert (totals.epsilon, totals.rho) == (math.inf, math.inf)
-        assert not totals.is_finite
+    assert (ledger.spent().epsilon, ledger.spent().rho) == (math.inf, math.inf)
+    assert not ledger.spent().is_finite
     assert [entry.mechanism for entry in ledger.entries][1] == "scripted randomness"
     ledger.substitute(PLAN[1], given_up=PLAN[-1])
     assert not ledger.is_private
@@ -280,7 +279,7 @@ class LedgerUse(RuleBasedStateMachine):
     @invariant()
     def the_reserved_plan_is_what_is_spent_and_what_is_left(self) -> None:
         assert Counter(self.ledger.reserved) == Counter(self.ledger.entries) + Counter(self.ledger.unspent)
-        assert self.ledger.spent().epsilon <= self.ledger.committed().epsilon <= EPSILON
+        assert self.ledger.spent().epsilon <= BUDGET.spent(self.ledger.reserved).epsilon <= EPSILON
 
 
 LedgerUse.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)

@@ -8,7 +8,6 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
-from dpopt.algorithms.measured.driver import planned_queries
 from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     MEASURED,
@@ -17,6 +16,7 @@ from dpopt.algorithms.measured.plan import (
     FitPlan,
     MeasuredPlan,
     candidate_marginals,
+    planned_queries,
 )
 from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.registry import plan_of

@@ -23,7 +23,6 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.measured.driver import check_sensitivities
 from dpopt.algorithms.measured.fitting import UNITS, merged
 from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
@@ -33,6 +32,7 @@ from dpopt.algorithms.measured.plan import (
     FitPlan,
     MeasuredPlan,
     PlannedSelections,
+    check_sensitivities,
 )
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release

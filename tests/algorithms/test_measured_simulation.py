@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.fem.simulation import predict_fem
 from dpopt.algorithms.measured import simulation as module
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.simulation import predict_measured
@@ -62,18 +61,17 @@ def test_a_part_of_many_clauses_says_as_much_as_all(monkeypatch: pytest.MonkeyPa
 def test_fem_is_predicted_by_a_smaller_run_of_its_own() -> None:
     queries = workload("marginals:2")
     plan = made("fem", queries, rounds=12)
-    found = predict_fem(plan, queries)
-    assert found == predict(plan, queries)
+    found = predict(plan, queries)
     assert 0 < found.mean_error < found.max_error < 1
     weak = replace(plan, selection_range=plan.selection_range / 1000)
-    assert predict_fem(weak, queries).mean_error > found.mean_error
+    assert predict(weak, queries).mean_error > found.mean_error
 
 
 def test_fem_on_very_many_queries_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = workload("marginals:2")
-    monkeypatch.setattr("dpopt.algorithms.fem.simulation.MOST_QUERIES", 10)
+    monkeypatch.setattr("dpopt.algorithms.fem.driver.MOST_SIMULATED", 10)
     with pytest.raises(PlanError, match="takes as long as a run"):
-        predict_fem(made("fem", queries, rounds=12), queries)
+        predict(made("fem", queries, rounds=12), queries)
 
 
 def test_a_comparison_names_every_algorithm_and_chooses_the_same() -> None:

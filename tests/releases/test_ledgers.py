@@ -268,10 +268,6 @@ def test_a_budget_for_persons_needs_a_table_that_is_read_so(tmp_path: Path) -> N
 # --- no release can leave it out -------------------------------------------------------------------------------------
 
 DRIVERS = {"releases", "algorithms", "synopses"}
-WITHOUT_AN_ACCOUNT = {  # what plays on public populations
-    "dpopt/algorithms/dualquery/simulation.py",
-    "dpopt/algorithms/measured/simulation.py",
-}
 
 
 @cache
@@ -304,7 +300,7 @@ def test_a_ledger_without_an_account_is_for_public_populations() -> None:
         for path, call in _calls({"reserved_ledger", "ledger"})
         if call.args and isinstance(call.args[-1], ast.Constant) and call.args[-1].value is None
     }
-    assert without == WITHOUT_AN_ACCOUNT
+    assert without == set()
 
 
 def test_whoever_reads_a_table_to_release_something_hands_its_account_on() -> None:

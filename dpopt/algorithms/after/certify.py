@@ -14,7 +14,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,8 @@ from dpopt.programs.certificate import certify
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver, why_refused
-from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.releases.folder_files import TRANSCRIPT, read_json, write_json
-from dpopt.releases.kept_records import kept, record_from_json, record_to_json
+from dpopt.releases.kept_records import codes_of, kept, record_from_json, record_to_json
 
 NOT_ASKED = "not asked: the proven bound shows that the record is optimal"
 
@@ -80,10 +79,7 @@ class Certifier:
     def bound(self, problem: MaxCsp, record: NDArray[np.int32], number: int) -> CertifiedRound:
         """Return what is proven and reported of one round's record.
 
-        Raises
-        ------
-        ProgramError
-            A proven bound is below the record's objective, or a better record's: a defect of dpopt.
+        Raises ProgramError: a proven bound is below the record's objective, or a better record's: a defect of dpopt.
         """
         started = time.perf_counter()
         relaxed = self._relaxed(problem, self.formulation)
@@ -112,7 +108,7 @@ class Certifier:
             reported_by=found.solver,
             stopped=found.stopped,
             better_objective=better,
-            better_record=None if found.better is None else _kept(found.better, problem.sizes),
+            better_record=None if found.better is None else _written(found.better, problem.sizes),
             seconds=round(time.perf_counter() - started, 3),
         )
 
@@ -177,7 +173,7 @@ class CertifiedRound:
         Why that solver stopped, or why none was asked.
     better_objective, better_record :
         Exact objective and codes of a better record that the solver found; None if it found none. A record over many
-        attributes of two codes is one row of bits, in JSON too.
+        attributes of two codes is kept as the transcript writes it (`dpopt.releases.kept_records.record_to_json`).
     seconds : float
         Wall-clock seconds for this round.
     """
@@ -190,7 +186,7 @@ class CertifiedRound:
     reported_by: str | None
     stopped: str
     better_objective: int | None
-    better_record: tuple[int, ...] | BitRecords | None
+    better_record: tuple[int, ...] | dict[str, Any] | None
     seconds: float
 
     def __post_init__(self) -> None:
@@ -201,52 +197,11 @@ class CertifiedRound:
                 f"a certified round takes some seconds, and a better record has its objective; found {self!r:.100}"
             )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the round as a JSON object."""
-        if isinstance(self.better_record, BitRecords):
-            written = encode(replace(self, better_record=()))
-            return {**written, "better_record": record_to_json(self.better_record)}
-        return encode(self)
 
-    @classmethod
-    def from_json(cls, obj: Any) -> CertifiedRound:
-        """Read a round back.
-
-        Raises
-        ------
-        PlanError
-            If it is none.
-        """
-        record = obj.get("better_record") if isinstance(obj, dict) else None
-        bits = _bits_of(record) if isinstance(record, dict) else None
-        given = obj if bits is None else {**obj, "better_record": []}
-        one = decode(cls, given, "a certified round", PlanError)
-        return one if bits is None else replace(one, better_record=bits)
-
-
-def _kept(record: NDArray[np.int32], sizes: NDArray[np.int32]) -> tuple[int, ...] | BitRecords:
-    """Return a record of existing codes (d,) as it is kept."""
-    own = kept(record, sizes)
-    return own if isinstance(own, BitRecords) else tuple(own.tolist())
-
-
-def _bits_of(written: dict[str, Any]) -> BitRecords:
-    """Return the bits of a record on file.
-
-    Raises
-    ------
-    PlanError
-        If it is damaged.
-    """
-    columns, found = written.get("columns"), None
-    if type(columns) is int and WIDE <= columns < 2**31:
-        try:
-            found = record_from_json(written, np.full(columns, 2))
-        except TranscriptError as error:
-            raise PlanError(f"the better record of a certified round cannot be read: {error}") from error
-    if not isinstance(found, BitRecords):
-        raise PlanError(f"the better record of a certified round is no record of bits: {written!r:.100}")
-    return found
+def _written(record: NDArray[np.int32], sizes: NDArray[np.int32]) -> tuple[int, ...] | dict[str, Any]:
+    """Return a record of existing codes (d,) as it is written."""
+    found: Any = record_to_json(kept(record, sizes))
+    return found if isinstance(found, dict) else tuple(found)
 
 
 def proven_by(relaxed: RelaxationBound, bound: int, problem: MaxCsp) -> str:
@@ -262,10 +217,7 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
     The multipliers of a proof are not stored: a proven bound between the best value on file and the sum of the positive
     weights is taken as it stands.
 
-    Raises
-    ------
-    PlanError
-        If a round occurs twice, belongs to another run, or states what cannot be.
+    Raises PlanError if a round occurs twice, belongs to another run, or states what cannot be.
     """
     job = finished.job
     clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
@@ -288,11 +240,12 @@ def _wrong_in(one: CertifiedRound, problem: MaxCsp) -> str | None:
     """Return what in a round on file contradicts its problem; None if nothing does."""
     best = one.objective
     if one.better_record is not None and one.better_objective is not None:
-        bits = one.better_record if isinstance(one.better_record, BitRecords) else None
-        codes = np.array(one.better_record, dtype=object) if bits is None else bits.codes()[0]
-        if codes.shape != problem.sizes.shape or (codes < 0).any() or (codes >= problem.sizes).any():
+        written = one.better_record
+        try:
+            codes = record_from_json(written if isinstance(written, dict) else list(written), problem.sizes)
+        except TranscriptError:
             return "has a better record with codes that do not exist"
-        record = codes.astype(np.int32)
+        record = codes_of(codes)
         broken = problem.broken_rules(record)
         if broken:
             return f"has a better record that breaks the rule {broken[0]!r}"
@@ -333,10 +286,7 @@ def certify_rounds(
     on_round
         Called with all rounds done so far, by number, after each one.
 
-    Raises
-    ------
-    PlanError
-        If a known round does not belong to this run, or states what cannot be.
+    Raises PlanError if a known round does not belong to this run, or states what cannot be.
     """
     check_known(finished, known)
     done = {one.round: one for one in known}
@@ -364,10 +314,7 @@ def parse_rounds(text: str, there: Collection[int]) -> list[int]:
     there
         Numbers of the rounds that were played.
 
-    Raises
-    ------
-    PlanError
-        If it is neither, or names a round that was not played.
+    Raises PlanError if it is neither, or names a round that was not played.
     """
     if text.strip() == "all":
         return sorted(there)
@@ -390,10 +337,7 @@ def parse_rounds(text: str, there: Collection[int]) -> list[int]:
 def check_target(target: Path, folder: Path) -> None:
     """Refuse, before any work, a file that cannot be written or that lies in the release folder, which replay compares.
 
-    Raises
-    ------
-    ReleaseFolderError
-        With what to do.
+    Raises ReleaseFolderError with what to do.
     """
     place = target.resolve()
     if place.is_relative_to(folder.resolve()):
@@ -413,10 +357,7 @@ def transcript_hash(folder: Path) -> str:
 def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
     """Return the rounds that an earlier call left in the file; none if there is no file.
 
-    Raises
-    ------
-    PlanError
-        If the file is of another kind or belongs to another run.
+    Raises PlanError if the file is of another kind or belongs to another run.
     """
     if not target.exists():
         return []
@@ -425,7 +366,7 @@ def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
         raise PlanError(f"{target} exists and is no file of certified rounds. Name another file")
     if stated.get("transcript") != transcript_hash(folder):
         raise PlanError(f"{target} belongs to another run than {folder}. Name another file")
-    return [CertifiedRound.from_json(row) for row in stated["rounds"]]
+    return [decode(CertifiedRound, row, "a certified round", PlanError) for row in stated["rounds"]]
 
 
 def write_rounds(
@@ -440,7 +381,7 @@ def report(folder: Path, finished: SyntheticRelease, rounds: Sequence[CertifiedR
     return {
         "dpopt_certify": FORMAT,
         "transcript": transcript_hash(folder),
-        "rounds": [one.to_json() for one in rounds],
+        "rounds": [encode(one) for one in rounds],
         "summary": summary(finished, rounds),
     }
 

@@ -50,10 +50,7 @@ class ReweightedRelease:
     def of(cls, release: SyntheticRelease) -> ReweightedRelease:
         """Find the weights under which the transcript is most likely (`dpopt.algorithms.after.reweighted_release`).
 
-        Raises
-        ------
-        PlanError
-            If the release is not DualQuery's, or too large to be re-weighted.
+        Raises PlanError if the release is not DualQuery's, or too large to be re-weighted.
         """
         plan = DualQueryPlan.of(release.job.plan)
         found = reweight(release.rounds, release.job.record_clauses(), plan)

@@ -207,10 +207,7 @@ def parameters_for_accuracy(
     T = ceil(16 ln|Q| / alpha^2), eta = alpha / 4, s = ceil(48 ln(2 |X| T / beta) / alpha^2), and a solver gap of alpha / 4.
     Source: Gaboardi et al. 2014, Algorithm 2 and Theorem 4.6.
 
-    Raises
-    ------
-    PlanError
-        If accuracy or failure lies outside (0, 1).
+    Raises PlanError if accuracy or failure lies outside (0, 1).
     """
     if not 0 < accuracy < 1:
         raise PlanError(f"the largest error allowed: found {accuracy}, expected a share above 0 and below 1")

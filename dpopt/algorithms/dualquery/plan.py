@@ -21,12 +21,11 @@ from dpopt.algorithms.options import DQRS
 from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.releases.plan import (
-    CodedPlan,
+    LARGEST_SIZE,
     Encoding,
     FreeAttributes,
-    check_limits,
+    Plan,
     is_positive,
-    whole_number,
 )
 from dpopt.schema.schema import Schema
 
@@ -51,7 +50,7 @@ _LARGEST_RATE = 31
 
 
 @dataclass(frozen=True, slots=True)
-class DualQueryPlan(CodedPlan):
+class DualQueryPlan(Plan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -60,31 +59,21 @@ class DualQueryPlan(CodedPlan):
         T rounds of s draws each.
     step : Decimal
         Step eta, an exact decimal.
-    size : int
-        Public n (replace-one) or n0 (add-remove).
-    relation : NeighbouringRelation
-        Which tables count as neighbours.
-    budget : Budget
-        What may be spent.
     attributes : int
         Number of attributes of the table, for the charge of one-way marginals.
     free_attributes, encoding :
         See their types.
     one_way : OneWayMeasurement or None
         Set if and only if free attributes are estimated.
-    solver : str
-        Name of the best-response solver.
     work : int or None
         Its limit per round in its own deterministic units.
     seconds : float or None
         Its limit per round in seconds.
-    seed : int
-        Seed of the solver and of public random choices; no private draw depends on it.
-    chosen_by : str
-        How rounds, draws and step were chosen.
+    size, relation, budget, solver, seed, chosen_by :
+        As in `Plan`.
     """
 
-    algorithm: ClassVar[str] = ALGORITHM
+    algorithm: ClassVar[str] = ALGORITHM  # type: ignore[misc]  # one for all plans of the class
     keeps_draws: ClassVar[bool] = False  # queries of a round may stay in the next
     rounds: int
     draws: int
@@ -103,8 +92,12 @@ class DualQueryPlan(CodedPlan):
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
-        for name, called in _COUNTS.items():
-            object.__setattr__(self, name, whole_number(called, getattr(self, name), least=1))
+        self.settle(
+            rounds=("the number of rounds", LARGEST_SIZE),
+            draws=("the number of draws", LARGEST_SIZE),
+            size=("the public size", LARGEST_SIZE),
+            attributes=("the number of attributes", LARGEST_SIZE),
+        )
         if not self.step.is_finite() or self.step <= 0:
             raise PlanError(f"the step eta must be a positive number, found {self.step}")
         if self.step > _LARGEST_RATE * self.size:
@@ -116,16 +109,8 @@ class DualQueryPlan(CodedPlan):
             raise PlanError(
                 f"{self.rounds:,} rounds with a public size of {self.size:,} are beyond 64-bit scores; take fewer rounds"
             )
-        work, seed = check_limits(self.work, self.seconds, self.seed)
-        object.__setattr__(self, "work", work)
-        object.__setattr__(self, "seed", seed)
         if (self.one_way is None) == (self.free_attributes is FreeAttributes.ESTIMATED):
             raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
-
-    @property
-    def answers_only(self) -> bool:
-        """Whether answers are released, and no records: no."""
-        return False
 
     def bits_of_records(self, width: int, *, wide: bool) -> int:
         """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit, and 8 for a code."""
@@ -154,14 +139,6 @@ class DualQueryPlan(CodedPlan):
         return one_way_charge(
             self.attributes, scale=self.one_way.scale, gaussian=self.one_way.gaussian, relation=self.relation
         )
-
-
-_COUNTS = {
-    "rounds": "the number of rounds",
-    "draws": "the number of draws",
-    "size": "the public size",
-    "attributes": "the number of attributes",
-}
 
 
 def log_universe(schema: Schema, encoding: Encoding) -> float:
@@ -195,7 +172,7 @@ class DqrsPlan(DualQueryPlan):
         As `DualQueryPlan`; a step above 8, a margin out of range, or an accountant other than zcdp.
     """
 
-    algorithm: ClassVar[str] = DQRS.algorithm
+    algorithm: ClassVar[str] = DQRS.algorithm  # type: ignore[misc]
     keeps_draws: ClassVar[bool] = True
     margin: Decimal = Decimal(0)
 

@@ -80,38 +80,23 @@ class BudgetFit:
 
     def allowed(self, rounds: int, draws: int, step: float) -> bool:
         """Return whether the budget covers a run."""
-        request, budget = self._request, self._budget
+        budget, extra, group = self._budget, self._extra, self._budget.group
+        size, relation = self._request.size, self._request.relation
         if budget.rho is not None:
-            return (
-                dualquery_rho(
-                    rounds,
-                    draws,
-                    step,
-                    request.size,
-                    request.relation,
-                    self._extra,
-                    group=budget.group,
-                )
-                <= budget.rho
-            )
-        return self._epsilon(rounds, draws, step) <= (budget.left or 0.0)
+            return dualquery_rho(rounds, draws, step, size, relation, extra, group=group) <= budget.rho
+        accountant, delta, left = budget.accountant, budget.delta, budget.left or 0.0
+        found = dualquery_epsilon(rounds, draws, step, size, relation, accountant, delta, extra, group=group)
+        return found <= left
 
     def rounds(self, draws: int, step: float, most: int = _ENOUGH_ROUNDS) -> int:
         """Return the largest number of rounds that the budget covers, up to `most`."""
-        if self._budget.rho is not None:
+        budget, extra, group = self._budget, self._extra, self._budget.group
+        if budget.rho is not None:
             return largest_number(lambda rounds: self.allowed(rounds, draws, step), most)
-        request, budget = self._request, self._budget
+        size, relation = self._request.size, self._request.relation
+        accountant, delta, left = budget.accountant, budget.delta, budget.left or 0.0
         return largest_rounds(
-            draws,
-            step,
-            request.size,
-            request.relation,
-            budget.accountant,
-            budget.left or 0.0,
-            budget.delta,
-            self._extra,
-            group=budget.group,
-            most=most,
+            draws, step, size, relation, accountant, left, delta, extra, group=group, most=most
         )
 
     def draws(self, rounds: int, step: float, most: int = MOST_DRAWS) -> int:
@@ -200,20 +185,6 @@ class BudgetFit:
                 "Raise the budget, or give --rounds 1 for a release that does not depend on the records"
             )
         return replace(base, rounds=rounds, draws=draws, step=step, chosen_by=chosen_by)
-
-    def _epsilon(self, rounds: int, draws: int, step: float) -> float:
-        request, budget = self._request, self._budget
-        return dualquery_epsilon(
-            rounds,
-            draws,
-            step,
-            request.size,
-            request.relation,
-            budget.accountant,
-            budget.delta,
-            self._extra,
-            group=budget.group,
-        )
 
 
 def is_sparse(request: PlanRequest[DualQuery]) -> bool:
@@ -410,10 +381,7 @@ def make_dqrs_plan(request: PlanRequest[DQRS], workload: Workload) -> DqrsPlan:
     Rule, where rounds and draws are open: eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15),
     as many draws as the budget covers. Set on public random populations of 12 to 20 attributes.
 
-    Raises
-    ------
-    PlanError
-        If the numbers that the user fixed cost more than the budget, or the budget is too small for two rounds.
+    Raises PlanError if the numbers that the user fixed cost more than the budget, or the budget is too small for two rounds.
     """
     attributes = len(workload.schema)
     asked = request.options

@@ -8,16 +8,21 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.driver import BestResponder, run
+from dpopt.algorithms.dualquery import driver
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.prediction import ROWS, SIMULATED, PredictedError, errors_of, mean_of_runs
+from dpopt.algorithms.prediction import (
+    AMPLE_PURE,
+    ROWS,
+    SIMULATED,
+    PredictedError,
+    errors_of,
+    errors_of_run,
+    mean_of_runs,
+)
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from dpopt.private.tables.dataset import PrivateDataset
@@ -28,17 +33,15 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.progress import Silent
 from dpopt.releases.public_population.population import (
     BinaryPopulation,
     binary_population,
     has_binary_population,
     public_population,
 )
-from dpopt.releases.run import Walk
 from dpopt.schema.schema import Schema
-from dpopt.transcript.journal import MemoryJournal
 
 SIZE = 100_000
 """Answers of the distribution are rounded to so many parts; the weights depend on the data through eta q(D) alone."""
@@ -102,8 +105,7 @@ def play_on_binary(
     bits = plan.encoding is Encoding.BITS
     clauses = part.clauses.as_bits(part.schema) if bits else part.clauses
     sizes = freeze(np.full(part.schema.number_of_columns, 2, dtype=np.int32)) if bits else part.schema.sizes
-    rule = FreeAttributes.FIRST if plan.one_way is not None else plan.free_attributes
-    free = FreeAttributeRule(rule, part.schema, plan.encoding, seed=seed)
+    free = FreeAttributeRule(_simulated_rule(plan), part.schema, plan.encoding, seed=seed)
     counts = np.rint(part.answers * SIZE).astype(np.int64)
     weights = QueryWeights(counts, rows=SIZE, size=SIZE, step=plan.step)
     sampler, search = ExactSampler(SeededWords(seed)), get_solver("local-search")
@@ -187,15 +189,49 @@ def predict_error(
         return _predict_on_binary(plan, workload, runs, density, on_round)
     if workload.marginals is not None and len(workload) > MOST_CELLS:
         return mean_of_runs(lambda seed: _random_records(plan.rounds, workload, seed), runs, len(workload))
-    clauses = workload.clauses if workload.marginals is not None else _part(workload.clauses, MOST_QUERIES)
+    part = workload
+    if workload.marginals is None and len(workload) > MOST_QUERIES:
+        stated = {"simulated_part_of": workload.fingerprint}
+        part = Workload(workload.schema, _part(workload.clauses, MOST_QUERIES), stated)
+    own = {one.name: getattr(plan, one.name) for one in fields(DualQueryPlan)}  # without what DQRS adds
+    played = DualQueryPlan(
+        **own
+        | {
+            "rounds": simulated_rounds(plan),
+            "size": ROWS,
+            "relation": NeighbouringRelation.REPLACE_ONE,
+            "budget": AMPLE_PURE,
+            "free_attributes": _simulated_rule(plan),
+            "one_way": None,
+            "solver": "local-search",
+            "work": SWEEPS,
+            "seconds": None,
+        }
+    )
+    progress = _Rounds(on_round)
     return mean_of_runs(
-        lambda seed: _simulate(
-            plan, workload, clauses, seed, lambda number, rounds, _: on_round(number, rounds)
-        ),
+        lambda seed: errors_of_run(driver, replace(played, seed=seed), part, seed, None, progress),
         runs,
-        len(clauses),
+        len(part),
         simulated_rounds=_fewer_rounds(plan),
     )
+
+
+class _Rounds(Silent):
+    """Passes the numbers of rounds on."""
+
+    def __init__(self, on_round: Callable[[int, int], None]) -> None:
+        super().__init__()
+        self._on_round = on_round
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        """Pass the round on."""
+        self._on_round(number, rounds)
+
+
+def _simulated_rule(plan: DualQueryPlan) -> FreeAttributes:
+    """Return the rule for free attributes: the first value in place of an estimate."""
+    return FreeAttributes.FIRST if plan.one_way is not None else plan.free_attributes
 
 
 def _fewer_rounds(plan: DualQueryPlan) -> int | None:
@@ -232,10 +268,7 @@ def _predict_on_binary(
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
     """Return the cells of so many marginals, chosen at random in public, as are written out and answered by records.
 
-    Raises
-    ------
-    PlanError
-        If even the smallest marginal has too many cells.
+    Raises PlanError if even the smallest marginal has too many cells.
     """
     cells = marginals.cells()
     order = permutation(public_stream(0, "simulated marginals"), len(marginals))
@@ -264,10 +297,7 @@ def share_of_records(
 def simulated_clauses(workload: Workload) -> Clauses:
     """Return the clauses on which baselines are compared with a prediction: all, or a public random part.
 
-    Raises
-    ------
-    PlanError
-        If the workload are marginals, and even the smallest one has too many cells.
+    Raises PlanError if the workload are marginals, and even the smallest one has too many cells.
     """
     if workload.marginals is not None and len(workload) > MOST_CELLS:
         return _some_cells(workload.marginals, 1)
@@ -280,70 +310,10 @@ def _random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, 
     population = PrivateDataset.from_codes(workload.schema, columns)
     chosen = permutation(public_stream(seed, "random records"), ROWS)[:rounds]
     records = np.stack([column[chosen] for column in columns], axis=1).astype(np.int32)
-    return errors_of(population, workload, RecordAnswers(records))
+    return errors_of(population, workload.queries, RecordAnswers(records))
 
 
 def _part(clauses: Clauses, most: int) -> Clauses:
     if len(clauses) <= most:
         return clauses
     return clauses.take(np.sort(permutation(public_stream(0, "simulated queries"), len(clauses))[:most]))
-
-
-def _simulate(
-    plan: DualQueryPlan,
-    workload: Workload,
-    clauses: Clauses,
-    seed: int,
-    on_round: Callable[[int, int, object], None],
-) -> tuple[float, float]:
-    from dpopt.queries.counting.kernels import count_clauses, count_on_records
-    from dpopt.queries.counting.packing_kernels import pack_columns
-    from dpopt.solvers.registry import get_solver
-
-    schema, bits = workload.schema, plan.encoding is Encoding.BITS
-    coded = clauses.as_bits(schema) if bits else clauses
-    sizes = np.full(schema.number_of_columns, 2, dtype=np.int32) if bits else schema.sizes
-    columns = public_population(schema, ROWS, seed=seed)
-    population = PrivateDataset.from_codes(schema, columns)
-    relation = NeighbouringRelation.REPLACE_ONE
-    stand_in = replace(
-        _as_dualquery(plan),
-        rounds=simulated_rounds(plan),
-        size=ROWS,
-        relation=relation,
-        budget=Budget(epsilon=1e300, delta=0.0, rho=None, accountant=Accountant.PURE),
-        free_attributes=FreeAttributes.FIRST if plan.one_way is not None else plan.free_attributes,
-        one_way=None,
-    )
-    ledger = reserved_ledger(stand_in.budget, relation, stand_in.charges(), None)
-    journal = MemoryJournal(keep=False)
-    curator = Curator(
-        population,
-        clauses,
-        ledger,
-        journal,
-        size=ROWS,
-        step=stand_in.step,
-        record_clauses=coded,
-        sampler=ExactSampler(SeededWords(seed)),
-    )
-    search = get_solver("local-search")
-    responder = BestResponder(
-        clauses=coded,
-        sizes=sizes,
-        solver=search,
-        fallback=search,
-        limits=SolveLimits(work=SWEEPS, seed=seed),
-        free_attributes=FreeAttributeRule(stand_in.free_attributes, schema, plan.encoding, seed=seed),
-    )
-    rounds = run(Walk(ledger, curator, journal), stand_in, responder, on_round=on_round)
-    records = np.ascontiguousarray(np.stack([done.record for done in rounds]))
-    truth = count_clauses(pack_columns(columns, schema.sizes, clauses), clauses, schema.offsets) / ROWS
-    found = count_on_records(coded, records, sizes) / len(rounds)
-    errors = np.abs(found - truth)
-    return float(errors.max()), float(errors.mean())
-
-
-def _as_dualquery(plan: DualQueryPlan) -> DualQueryPlan:
-    """Return the plan without what a relative of DualQuery adds to it."""
-    return DualQueryPlan(**{one.name: getattr(plan, one.name) for one in fields(DualQueryPlan)})

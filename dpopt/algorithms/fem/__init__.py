@@ -5,7 +5,6 @@ Source: Vietri et al. 2020.
 | file | what it holds |
 |---|---|
 | plan.py | the plans, and the way to them from a budget |
-| driver.py | the rounds, played or read again, and what they release |
+| driver.py | the rounds, played or read again, and what they release; a plan for public populations |
 | responder.py | the perturbed best responses |
-| simulation.py | the errors that a plan is predicted to have |
 """

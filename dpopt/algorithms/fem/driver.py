@@ -10,6 +10,8 @@ Algorithms 1 and 2; with the charge of `dpopt.accounting.selections`, and no sel
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,20 +22,25 @@ from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.options import SepFEM
+from dpopt.algorithms.prediction import AMPLE, ROWS
 from dpopt.arrays import freeze
-from dpopt.errors import TranscriptError
+from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.programs.results import SolveLimits
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import QUERY_SELECTION
-from dpopt.transcript.released import SelectedQuery
+from dpopt.transcript.released import SelectedQuery, check_selected
 
 THREADS = 2
+MOST_SIMULATED = 1_000_000
+"""Queries; with more of them a simulation would take as long as a run."""
+SIMULATED_RECORDS, SIMULATED_SWEEPS = 10, 20
+_LARGEST_RANGE = 900
 prepare = dualquery.prepare
 
 
@@ -75,7 +82,7 @@ def run(
             charges[number - 1],
             _selection(walk, batch),
             round=number,
-            on_file=lambda value: _check(value, responder),
+            on_file=lambda value: check_selected(value, responder.number_of_queries),
         )
         if found is not None:
             selected.append(found)
@@ -106,15 +113,6 @@ def _selection(walk: Walk[FemCurator], batch: Batch) -> Callable[[bool], Selecte
         return walk.curator.select(batch.records, round=batch.round, again=again)
 
     return select
-
-
-def _check(selected: SelectedQuery, responder: PerturbedResponder) -> None:
-    queries = responder.queries
-    number = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
-    if selected.query >= number:
-        raise TranscriptError(
-            f"round {selected.round} selects query {selected.query:,}; the workload has {number:,}, numbered from 0"
-        )
 
 
 def _read_batch(entry: Entry, number: int) -> Batch:
@@ -190,3 +188,28 @@ def released_records(plan: FemPlan, batches: Sequence[Batch]) -> SyntheticRecord
     """Return the records of the batches that the plan keeps, with equal weights, merged."""
     kept = np.concatenate([batch.records for batch in batches if batch.round >= plan.kept_from])
     return SyntheticRecords.of(list(kept))
+
+
+def stand_in(plan: FemPlan, workload: Workload) -> FemPlan:
+    """Return the plan for a public population, with less effort: a round makes at most 10 records in 20 sweeps.
+
+    Selections depend on the data through eps0 n q(D) alone, so a population of 20,000 records stands for any n under a range
+    eps0 n / 20,000.
+
+    Raises PlanError if there are more than a million queries.
+    """
+    if len(workload) > MOST_SIMULATED:
+        raise PlanError(
+            f"not predicted: simulating {plan.algorithm} on {len(workload):,} queries takes as long as a run"
+        )
+    scaled = float(plan.selection_range) * plan.size / ROWS
+    return replace(
+        plan,
+        size=ROWS,
+        selection_range=Decimal(f"{min(_LARGEST_RANGE, scaled):.6g}"),
+        records=min(plan.records, SIMULATED_RECORDS),
+        budget=AMPLE,
+        solver="local-search",
+        work=SIMULATED_SWEEPS,
+        seconds=None,
+    )

@@ -16,7 +16,7 @@ from dpopt.accounting.selections import fem_charges, selection_charge
 from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PlainPlan, check_limits, whole_number
+from dpopt.releases.plan import Plan
 
 FEM_ALGORITHMS = (FEM.algorithm, SepFEM.algorithm)
 DEFAULT_RECORDS = 100
@@ -32,7 +32,7 @@ _SCALES = {FEM.algorithm: 0.2, SepFEM.algorithm: 0.06}
 
 
 @dataclass(frozen=True, slots=True)
-class FemPlan(PlainPlan):
+class FemPlan(Plan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -49,16 +49,10 @@ class FemPlan(PlainPlan):
         lambda: mean or scale of the perturbations, in queries.
     kept_from : int
         The first batch (from 1) that is released; earlier ones answer too few selections.
-    size : int
-        Public n (replace-one) or n0 (add-remove).
-    relation : NeighbouringRelation
-        Which tables count as neighbours.
-    budget : Budget
-        What may be spent.
-    solver, work, seconds, seed :
-        Name of the best-response solver, its limits per perturbed problem, and the seed of perturbations and solver.
-    chosen_by : str
-        How the numbers were chosen.
+    work, seconds :
+        Limits of the best-response solver per perturbed problem.
+    size, relation, budget, solver, seed, chosen_by :
+        As in `Plan`.
 
     Raises
     ------
@@ -84,25 +78,18 @@ class FemPlan(PlainPlan):
     def __post_init__(self) -> None:
         if self.algorithm not in FEM_ALGORITHMS:
             raise PlanError(f"expected one of {', '.join(FEM_ALGORITHMS)}, found {self.algorithm!r}")
-        for name, called, most in (
-            ("rounds", "the number of rounds", MOST_ROUNDS),
-            ("records", "the number of records per round", MOST_RECORDS),
-            ("kept_from", "the first batch that is kept", self.rounds + 1),
-            ("size", "the public size", 2**40),
-        ):
-            number = whole_number(called, getattr(self, name), least=1)
-            if number > most:
-                raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
-            object.__setattr__(self, name, number)
+        self.settle(
+            rounds=("the number of rounds", MOST_ROUNDS),
+            records=("the number of records per round", MOST_RECORDS),
+            size=("the public size", 2**40),
+        )
+        self.settle(kept_from=("the first batch that is kept", self.rounds + 1))
         if not self.selection_range.is_finite() or not 0 < self.selection_range <= _LARGEST_RANGE:
             raise PlanError(
                 f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found {self.selection_range}"
             )
         if isinstance(self.scale, bool) or not 0 < self.scale < 1e6:
             raise PlanError(f"the scale lambda must be above 0 and below a million, found {self.scale!r}")
-        work, seed = check_limits(self.work, self.seconds, self.seed)
-        object.__setattr__(self, "work", work)
-        object.__setattr__(self, "seed", seed)
 
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first selection."""
@@ -121,10 +108,7 @@ def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
     ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds leave. Set on
     public random populations.
 
-    Raises
-    ------
-    PlanError
-        If the budget is too small for ten rounds.
+    Raises PlanError if the budget is too small for ten rounds.
     """
     asked, algorithm = request.options, request.options.algorithm
     rounds = asked.rounds or _rounds_by_rule(request, len(workload))

@@ -90,6 +90,11 @@ class PerturbedResponder:
     feasible: NDArray[np.int32] | None = None
     _clauses: dict[int, Clauses] = field(default_factory=dict, repr=False)
 
+    @property
+    def number_of_queries(self) -> int:
+        """The number of base queries."""
+        return self.queries.number_of_cells if isinstance(self.queries, MarginalSet) else len(self.queries)
+
     def respond(self, number: int, selected: Sequence[SelectedQuery]) -> Batch:
         """Return batch `number`: s records that answer these selections, each with perturbations of its own."""
         shared = self._shared(selected)
@@ -111,10 +116,7 @@ class PerturbedResponder:
     def check(self, batch: Batch) -> Batch:
         """Return a batch on file if its records are some.
 
-        Raises
-        ------
-        TranscriptError
-            If their number is not s, a code does not exist, or a record breaks a rule.
+        Raises TranscriptError if their number is not s, a code does not exist, or a record breaks a rule.
         """
         return checked_batch(batch, self.records, self.sizes, self.rules)
 
@@ -198,10 +200,7 @@ class PerturbedResponder:
 def checked_batch(batch: Batch, number: int, sizes: NDArray[np.int32], rules: ThresholdCircuit) -> Batch:
     """Return a batch on file if it holds `number` feasible records.
 
-    Raises
-    ------
-    TranscriptError
-        If their number is another one, a code does not exist, or a record breaks a rule.
+    Raises TranscriptError if their number is another one, a code does not exist, or a record breaks a rule.
     """
     records = batch.records
     if records.shape != (number, sizes.size) or (

@@ -9,7 +9,6 @@ exponential mechanism selects a marginal that the records answer badly, it is me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,11 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.measured.fitting import Answered, RecordFitter, read_records, records_entry
 from dpopt.algorithms.measured.plan import (
     MeasuredPlan,
-    PlannedMeasurement,
     candidate_marginals,
+    check_sensitivities,
     domains_of,
     expected_errors,
+    planned_queries,
 )
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
@@ -39,57 +39,14 @@ from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT, SELECTION
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
-
-
-class Fitter(Protocol):
-    """The public side: keeps records that answer like the noisy counts."""
-
-    def improve(self, answered: Sequence[Answered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Fit the records to these answers, from where they stand; return distinct records and their multiplicities."""
-        ...
-
-
-def planned_queries(workload: Workload, planned: PlannedMeasurement) -> MarginalSet | Clauses:
-    """Return what a planned measurement counts."""
-    if planned.attributes is None:
-        return workload.queries
-    if not planned.attributes:
-        return MarginalSet(domains_of(workload), np.arange(len(workload.schema), dtype=np.int32)[:, None])
-    return one_marginal(workload, planned.attributes)
-
-
-def one_marginal(workload: Workload, attributes: Sequence[int]) -> MarginalSet:
-    """Return the marginal over these attributes, over the codes that the workload may name."""
-    return MarginalSet(domains_of(workload), np.array([list(attributes)], dtype=np.int32))
-
-
-def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
-    """Refuse a plan that says of a measurement another sensitivity than its queries have.
-
-    The curator computes it again before it draws; a replay, which has no curator, must not take a file's word for it.
-
-    Raises
-    ------
-    PlanError
-        With the measurement.
-    """
-    for planned in plan.measurements:
-        queries = planned_queries(workload, planned)
-        measurement = Measurement(planned.name, queries, planned.scale, plan.gaussian)
-        sensitivity = measurement.sensitivity(plan.relation, workload.schema.sizes)
-        if sensitivity != planned.sensitivity:
-            raise PlanError(
-                f"the plan states the sensitivity {planned.sensitivity:,} of {planned.name!r}; it is up to "
-                f"{sensitivity:,}. The plan was changed, or belongs to another workload"
-            )
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, check_selected
 
 
 def measure(
     walk: Walk[MeasuringCurator],
     plan: MeasuredPlan,
     workload: Workload,
-    fitter: Fitter | None,
+    fitter: RecordFitter | None,
     *,
     on_measurement: Callable[[int, int], None] = lambda number, total: None,
 ) -> list[Answered]:
@@ -101,7 +58,7 @@ def measure(
         The private side gives released values only.
     plan : MeasuredPlan
     workload : Workload
-    fitter : Fitter or None
+    fitter : RecordFitter or None
         The public side, which a plan with selections needs.
     on_measurement : callable
         Called after each planned measurement.
@@ -120,7 +77,7 @@ def measure(
     candidates = candidate_marginals(plan, workload)
     if candidates is None:
         raise TranscriptError("a plan with selections needs a workload of marginals")
-    penalties = expected_errors(plan, candidates)
+    penalties = expected_errors(candidates, plan.selections.scale, gaussian=plan.gaussian)
     for number in range(1, plan.selections.rounds + 1):
         score = plan.selections.score(number)
         selection = Selection(number, candidates, score, penalties[score], plan.selections.step)
@@ -150,19 +107,14 @@ def _measure(
     def draw(again: bool) -> NoisyAnswers:  # noqa: FBT001
         return walk.curator.measure(measurement, again=again, round=number)
 
-    def check(values: NoisyAnswers) -> None:
-        if (values.noise, values.scale) != (plan.noise, measurement.scale):
-            raise TranscriptError(
-                f"{values.name!r} has {values.noise} noise of scale {values.scale!r} on file, the plan says {plan.noise} "
-                f"noise of scale {measurement.scale!r}"
-            )
-        size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
-        if len(values.values) != size:
-            raise TranscriptError(
-                f"{values.name!r} has {len(values.values):,} values on file, its queries are {size:,}"
-            )
-
-    values = walk.draw(MEASUREMENT, charge, draw, round=number, on_file=check)
+    size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+    values = walk.draw(
+        MEASUREMENT,
+        charge,
+        draw,
+        round=number,
+        on_file=lambda values: values.check_planned(plan.noise, measurement.scale, size),
+    )
     if values is not None:
         answered.append(Answered(queries, values))
 
@@ -178,13 +130,13 @@ def _selected(
     def draw(again: bool) -> SelectedMarginal:  # noqa: FBT001
         return walk.curator.select(selection, *records(), again=again)
 
-    def check(selected: SelectedMarginal) -> None:
-        if selected.candidate >= len(selection.candidates):
-            raise TranscriptError(
-                f"round {selected.round} selects marginal {selected.candidate}, which is no candidate of this plan"
-            )
-
-    return walk.draw(SELECTION, charge, draw, round=selection.round, on_file=check)
+    return walk.draw(
+        SELECTION,
+        charge,
+        draw,
+        round=selection.round,
+        on_file=lambda selected: check_selected(selected, len(selection.candidates)),
+    )
 
 
 def open_door(run: Run, ledger: Ledger) -> MeasuringCurator:

@@ -50,10 +50,7 @@ class Answered:
 def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
     """Return the problem: minimize half the sum of squared differences to the noisy shares, each over its variance.
 
-    Raises
-    ------
-    PlanError
-        If nothing was measured.
+    Raises PlanError if nothing was measured.
     """
     if not answered:
         raise PlanError(
@@ -228,30 +225,15 @@ def read_records(
 ) -> tuple[SyntheticRecords, dict[str, Any]]:
     """Read fitted records back, computing again how well they fit; return them and the certificate for release.json.
 
-    Raises
-    ------
-    TranscriptError
-        If a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
+    Raises TranscriptError if a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
     """
+    records = weighted_records(job, entry, as_bits=_are_bits(job))
     try:
-        written = entry["records"]
-        bits = bit_records_from_json(written, job.schema.sizes) if _are_bits(job) else None
-        records = frozen(written, np.int32) if bits is None else bits.codes()
-        multiplicity = frozen(entry["multiplicity"], np.int64)
         recorded = float(entry["objective"])
         bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TranscriptError(f"the fitted records on file are damaged: {error!r}") from error
-    shape = (len(multiplicity), len(job.schema))
-    if records.shape != shape or multiplicity.ndim != 1 or not len(multiplicity) or np.any(multiplicity < 1):
-        raise TranscriptError(f"the fitted records on file have shape {records.shape}, expected {shape}")
-    problem = fit_problem(job, answered)
-    if problem.infeasible(records).any():
-        raise TranscriptError(
-            "a fitted record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to "
-            "another schema"
-        )
-    exact = objective_of(problem, records, multiplicity / multiplicity.sum())
+    exact = objective_of(fit_problem(job, answered), records.distinct, records.weights)
     if not abs(exact - recorded) <= _TOLERANCE * max(1.0, abs(exact)):
         raise TranscriptError(
             f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is damaged or "
@@ -274,7 +256,42 @@ def read_records(
         "measured_counts": sum(len(one.answers.values) for one in answered),
         "stopped": str(entry.get("stopped")),
     }
-    return SyntheticRecords(records if bits is None else bits, multiplicity), certificate
+    return records, certificate
+
+
+def weighted_records(job: Job, entry: Entry, *, as_bits: bool) -> SyntheticRecords:
+    """Return the weighted records of a transcript, validated by schema and rules; with `as_bits` they are kept as bits.
+
+    Raises TranscriptError if they are damaged, do not fit the schema, or break a rule.
+    """
+    try:
+        weights = frozen(entry["multiplicity"], np.int64)
+        held: NDArray[np.int32] | BitRecords = (
+            bit_records_from_json(entry["records"], job.schema.sizes)
+            if as_bits
+            else frozen(entry["records"], np.int32)
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise TranscriptError(f"the records on file are damaged: {error!r}") from error
+    shape = (len(held), held.width) if isinstance(held, BitRecords) else held.shape
+    if (
+        weights.ndim != 1
+        or not len(weights)
+        or shape != (len(weights), len(job.schema))
+        or np.any(weights < 1)
+    ):
+        raise TranscriptError(
+            f"the records on file are damaged: found shape {shape} and weights of shape {weights.shape}, each at least 1"
+        )
+    records = SyntheticRecords(held, weights)
+    if as_bits and job.schema.is_binary:  # it has no rules, and every record of bits fits it
+        return records
+    problem = FitProblem(job.schema.sizes, (), job.record_rules(), domains_of(job.workload))
+    if problem.infeasible(records.distinct).any():
+        raise TranscriptError(
+            "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
+        )
+    return records
 
 
 def _are_bits(job: Job) -> bool:

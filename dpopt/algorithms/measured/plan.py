@@ -18,12 +18,14 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import MOST_SELECTIONS, Adaptive, Noise, Projection, refuse_two_aims
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
+from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.private.selections.selection import MOST_CANDIDATES, SCORES
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PlainPlan, check_seed, whole_number
+from dpopt.releases.plan import LARGEST_SIZE, Plan, whole_number
 from dpopt.schema.domains import Domains
 
 NOISE, PROJECTION, ADAPTIVE = Noise.algorithm, Projection.algorithm, Adaptive.algorithm
@@ -148,17 +150,13 @@ class FitPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredPlan(PlainPlan):
+class MeasuredPlan(Plan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
     ----------
     algorithm : str
         One of `MEASURED`.
-    size : int
-        Public n (replace-one) or n0 (add-remove).
-    relation : NeighbouringRelation
-    budget : Budget
     gaussian : bool
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     measurements : tuple of PlannedMeasurement
@@ -169,10 +167,8 @@ class MeasuredPlan(PlainPlan):
         None if and only if the algorithm releases noisy answers alone.
     solver : str
         Name of the best-response solver that prices records in column generation.
-    seed : int
-        Seed of public random choices; no private draw depends on it.
-    chosen_by : str
-        How the measurements were chosen.
+    size, relation, budget, seed, chosen_by :
+        As in `Plan`.
     """
 
     algorithm: str
@@ -190,8 +186,7 @@ class MeasuredPlan(PlainPlan):
     def __post_init__(self) -> None:
         if self.algorithm not in MEASURED:
             raise PlanError(f"the algorithm is one of {', '.join(MEASURED)}; found {self.algorithm!r}")
-        object.__setattr__(self, "size", whole_number("the public size", self.size, least=1))
-        object.__setattr__(self, "seed", check_seed(self.seed))
+        self.settle(size=("the public size", LARGEST_SIZE))
         labels = [charge.label for charge in self.charges()]  # refuses scales and ranges that cannot be
         if len(set(labels)) < len(labels) or not self.measurements:
             raise PlanError("a plan measures at least one set of counts, and each under a name of its own")
@@ -284,13 +279,37 @@ def domains_of(workload: Workload) -> Domains:
     return Domains.of(workload.schema, occurring=False)
 
 
+def planned_queries(workload: Workload, planned: PlannedMeasurement) -> MarginalSet | Clauses:
+    """Return what a planned measurement counts."""
+    if planned.attributes is None:
+        return workload.queries
+    if not planned.attributes:
+        return MarginalSet(domains_of(workload), np.arange(len(workload.schema), dtype=np.int32)[:, None])
+    return MarginalSet(domains_of(workload), np.array([planned.attributes], dtype=np.int32))
+
+
+def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
+    """Refuse a plan that says of a measurement another sensitivity than its queries have.
+
+    The curator computes it again before it draws; a replay, which has no curator, must not take a file's word for it.
+
+    Raises PlanError with the measurement.
+    """
+    for planned in plan.measurements:
+        queries = planned_queries(workload, planned)
+        measurement = Measurement(planned.name, queries, planned.scale, plan.gaussian)
+        sensitivity = measurement.sensitivity(plan.relation, workload.schema.sizes)
+        if sensitivity != planned.sensitivity:
+            raise PlanError(
+                f"the plan states the sensitivity {planned.sensitivity:,} of {planned.name!r}; it is up to "
+                f"{sensitivity:,}. The plan was changed, or belongs to another workload"
+            )
+
+
 def parts_of(marginals: MarginalSet, *, least_width: int, most_cells: int) -> MarginalSet:
     """Return every set of at least `least_width` attributes within a marginal, with at most `most_cells` cells; sorted.
 
-    Raises
-    ------
-    PlanError
-        If there is none, or there are more than 10,000.
+    Raises PlanError if there is none, or there are more than 10,000.
     """
     counts = marginals.domains.counts.tolist()
     found: set[tuple[int, ...]] = set()
@@ -322,22 +341,18 @@ def candidate_marginals(plan: MeasuredPlan, workload: Workload) -> MarginalSet |
     return parts_of(workload.marginals, least_width=least, most_cells=plan.selections.largest)
 
 
-def expected_errors(plan: MeasuredPlan, candidates: MarginalSet) -> dict[str, NDArray[np.int64]]:
-    """Return the error of each candidate, in records, that measuring it would leave: it is taken off the score.
+def expected_errors(marginals: MarginalSet, scale: float, *, gaussian: bool) -> dict[str, NDArray[np.int64]]:
+    """Return by score the error of each marginal, in records, that measuring it would leave, (M,): it is taken off the score.
 
     "l1": sum of the absolute noise of its cells, sigma sqrt(2 / pi) each for Gaussian noise and b for Laplace noise. "max":
     about the largest of them, sigma sqrt(2 ln(cells)) or b ln(cells). Public, so it may be rounded at will.
 
     Source: McKenna, Mullins, Sheldon and Miklau 2022, AIM, equation 1.
     """
-    if plan.selections is None:
-        return {}
-    scale, cells = plan.selections.scale, candidates.cells().astype(np.float64)
-    if plan.gaussian:
-        each, largest = scale * sqrt(2 / pi), scale * np.sqrt(2 * np.log(np.maximum(cells, 2)))
-    else:
-        each, largest = scale, scale * np.log(np.maximum(cells, 2))
+    cells = marginals.cells().astype(np.float64)
+    logs = np.log(np.maximum(cells, 2))
+    each, largest = (sqrt(2 / pi), np.sqrt(2 * logs)) if gaussian else (1.0, logs)
     return {
-        "l1": np.ceil(each * cells).astype(np.int64),
-        "max": np.ceil(largest).astype(np.int64),
+        "l1": np.ceil(scale * each * cells).astype(np.int64),
+        "max": np.ceil(scale * largest).astype(np.int64),
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from math import exp, log, prod, sqrt
 from typing import Any
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
@@ -68,40 +70,23 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
     AccountingError
         If the budget is too small for any noise.
     """
-    asked, algorithm = request.options, request.options.algorithm
-    gaussian = is_gaussian(algorithm, request.budget)
-    amount = amount_for(request.budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{request.budget.describe()} leaves nothing to measure with; raise the budget")
-    selections: PlannedSelections | None = None
+    asked, maker = request.options, _Maker(request, workload)
     fit: FitPlan | None = None
+    selections: PlannedSelections | None = None
     if isinstance(asked, Adaptive):
-        measurements, selections, chosen = _adaptive(
-            request, asked.selections, workload, amount, gaussian=gaussian
-        )
+        measurements, selections, chosen = maker.adaptive(asked.selections)
     elif isinstance(asked, Projection):
-        measurements, chosen = _projection(request, workload, amount, gaussian=gaussian)
+        measurements, chosen = maker.projection()
     else:
-        measurements, chosen = _noise(request, workload, amount, gaussian=gaussian)
-    # The noise of one vector of counts for the whole budget; selected marginals share it as the workload's do.
-    sensitivity = (
-        _workload_sensitivity(request, workload)[0]
-        if selections is None
-        else record_sensitivity(selections.rounds, request.relation)
-    )
-    smoothing = (
-        0.0
-        if _tells_everything(workload)
-        else sqrt(2) * request.size / measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
-    )
+        measurements, chosen = maker.noise()
     if isinstance(asked, Projection):
-        fit = _fit(asked, smoothing, len(workload.schema))
+        fit = _fit(asked, maker.smoothing(selections), len(workload.schema))
     plan = MeasuredPlan(
-        algorithm=algorithm,
+        algorithm=asked.algorithm,
         size=request.size,
         relation=request.relation,
         budget=request.budget,
-        gaussian=gaussian,
+        gaussian=maker.gaussian,
         measurements=measurements,
         selections=selections,
         fit=fit,
@@ -109,13 +94,18 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
         seed=asked.seed if isinstance(asked, Projection) else 0,
         chosen_by=chosen,
     )
-    if not request.budget.allows(plan.charges()):
-        spent = request.budget.spent(plan.charges())
-        raise PlanError(
-            f"the measurements cost epsilon = {spent.epsilon!r} (rho = {spent.rho!r}), more than "
-            f"{request.budget.describe()}; please report this"
-        )
+    refuse_costs_beyond(request.budget, plan.charges(), "measurements")
     return plan
+
+
+def refuse_costs_beyond(budget: Budget, charges: Sequence[Charge], what: str) -> None:
+    """Refuse a plan that costs more than its budget after all: a defect of dpopt."""
+    spent = budget.spent(charges)
+    if not budget.covers(spent):
+        raise PlanError(
+            f"the {what} cost epsilon = {spent.epsilon!r} (rho = {spent.rho!r}), more than {budget.describe()}; please report "
+            "this"
+        )
 
 
 def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
@@ -140,116 +130,146 @@ def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
     )
 
 
-def is_gaussian(algorithm: str, budget: Budget) -> bool:
-    """Return whether the noise of an algorithm that measures is Gaussian under a budget, and not Laplace.
+def noise_for(request: PlanRequest[Any]) -> tuple[bool, float]:
+    """Return whether the noise of a plan that measures is Gaussian, and not Laplace, and the amount of budget for it.
 
-    Raises
-    ------
-    PlanError
-        If the accountant has a figure for neither.
+    Raises PlanError if the accountant has a figure for neither, or nothing is left to measure with.
     """
-    if budget.accountant is Accountant.ZCDP:
-        return True
-    if budget.accountant is Accountant.PURE:
-        return False
-    raise PlanError(
-        f"--algorithm {algorithm} measures with Gaussian noise under --accountant zcdp, or with Laplace noise under "
-        f"--accountant pure; found {budget.accountant.value}"
-    )
-
-
-def _noise(
-    request: PlanRequest[Options], workload: Workload, amount: float, *, gaussian: bool
-) -> tuple[tuple[PlannedMeasurement, ...], str]:
-    """Every query of the workload, with equal noise."""
-    _refuse_many(len(workload), "noise")
-    sensitivity, how = _workload_sensitivity(request, workload)
-    scale = measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
-    return (PlannedMeasurement(WORKLOAD, None, sensitivity, scale),), how
-
-
-def _projection(
-    request: PlanRequest[Options], workload: Workload, amount: float, *, gaussian: bool
-) -> tuple[tuple[PlannedMeasurement, ...], str]:
-    """Marginals of the workload and their parts, by the convex program of the least predicted error; or all clauses."""
-    if workload.marginals is not None:
-        return _allocated(request, workload.marginals, amount, gaussian=gaussian)
-    _refuse_many(len(workload), "projection")
-    sensitivity, how = _workload_sensitivity(request, workload)
-    # In one piece: tens of thousands of attributes would be as many lines of the transcript, each written through to disk.
-    all_marginals = record_sensitivity(len(workload.schema), request.relation)
-    share = CLAUSES_ONE_WAY_SHARE * amount
-    one_way = measurement_scale(all_marginals, amount=share, gaussian=gaussian)
-    scale = measurement_scale(sensitivity, amount=(1 - CLAUSES_ONE_WAY_SHARE) * amount, gaussian=gaussian)
-    planned = (
-        PlannedMeasurement(ONE_WAY, (), all_marginals, one_way),
-        PlannedMeasurement(WORKLOAD, None, sensitivity, scale),
-    )
-    return planned, f"{CLAUSES_ONE_WAY_SHARE:.0%} of the budget for one-way marginals; {how}"
-
-
-def _allocated(
-    request: PlanRequest[Options], marginals: MarginalSet, amount: float, *, gaussian: bool
-) -> tuple[tuple[PlannedMeasurement, ...], str]:
-    _refuse_many(marginals.number_of_cells, "projection")
-    rho = amount if gaussian else amount * amount / 2
-    sensitivity = record_sensitivity(1, request.relation)
-    allocation = allocate_noise(marginals, rho=rho, size=request.size, sensitivity=sensitivity)
-    # Shares of rho are shares of squared epsilon; under pure composition epsilon itself adds up.
-    shares = allocation.shares if gaussian else allocation.shares**0.5 / (allocation.shares**0.5).sum()
-    planned = tuple(
-        PlannedMeasurement(
-            marginal_name(allocation.marginals, number),
-            allocation.marginals.attributes_of(number),
-            sensitivity,
-            measurement_scale(sensitivity, amount=float(share) * amount, gaussian=gaussian),
-        )
-        for number, share in enumerate(shares.tolist())
-    )
-    return planned, f"noise on {len(planned):,} marginals by the convex program of the least predicted error"
-
-
-def _adaptive(
-    request: PlanRequest[Options], asked: int | None, workload: Workload, amount: float, *, gaussian: bool
-) -> tuple[tuple[PlannedMeasurement, ...], PlannedSelections, str]:
-    """One-way marginals, then rounds that each select a marginal and measure it."""
-    if workload.marginals is None:
+    budget = request.budget
+    if budget.accountant not in {Accountant.ZCDP, Accountant.PURE}:
         raise PlanError(
-            "--algorithm adaptive selects among marginals, and this workload has none; use projection, or dualquery for "
-            "very many queries"
+            f"--algorithm {request.options.algorithm} measures with Gaussian noise under --accountant zcdp, or with Laplace "
+            f"noise under --accountant pure; found {budget.accountant.value}"
         )
-    least = 2 if int(workload.marginals.widths().max()) > 1 else 1
-    candidates = parts_of(workload.marginals, least_width=least, most_cells=MOST_CELLS)
-    rounds = asked or _rounds(request, amount, len(candidates), gaussian=gaussian)
-    one_way = _one_way(request, workload, ONE_WAY_SHARE * amount, gaussian=gaussian)
-    each = (1 - ONE_WAY_SHARE) * amount / rounds
-    step = rounded_down(selection_range(SELECTION_SHARE * each, concentrated=gaussian))
-    scale = measurement_scale(
-        record_sensitivity(1, request.relation), amount=(1 - SELECTION_SHARE) * each, gaussian=gaussian
-    )
-    selections = PlannedSelections(rounds, step, scale, ("max", "l1"), MOST_CELLS)
-    return one_way, selections, f"{rounds:,} rounds that select among {len(candidates):,} marginals"
+    gaussian = budget.accountant is Accountant.ZCDP
+    amount = amount_for(budget, gaussian=gaussian)
+    if not amount > 0:
+        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    return gaussian, amount
 
 
-def _rounds(request: PlanRequest[Options], amount: float, candidates: int, *, gaussian: bool) -> int:
-    """Return how many marginals to select: about 0.6 times the root of size / noise of one measurement of everything."""
-    noise = 1 / sqrt(2 * amount) if gaussian else 1 / amount
-    return max(
-        1, min(candidates, _MOST_ROUNDS, max(_LEAST_ROUNDS, round(_ROUNDS * sqrt(request.size / noise))))
-    )
+class _Maker:
+    """Chooses the measurements of a plan, each with noise for its share of the amount that the budget leaves."""
 
+    def __init__(self, request: PlanRequest[Options], workload: Workload) -> None:
+        self.gaussian, self._amount = noise_for(request)
+        self._request, self._workload = request, workload
+        self._of_one = record_sensitivity(1, request.relation)
 
-def _one_way(
-    request: PlanRequest[Options], workload: Workload, amount: float, *, gaussian: bool
-) -> tuple[PlannedMeasurement, ...]:
-    """All attributes' marginals, with equal noise."""
-    attributes = len(workload.schema)
-    sensitivity = record_sensitivity(1, request.relation)
-    scale = measurement_scale(sensitivity, amount=amount / attributes, gaussian=gaussian)
-    return tuple(
-        PlannedMeasurement(f"marginal {position}", (position,), sensitivity, scale)
-        for position in range(attributes)
-    )
+    def noise(self) -> tuple[tuple[PlannedMeasurement, ...], str]:
+        """Every query of the workload, with equal noise."""
+        self._refuse_many(len(self._workload))
+        sensitivity, how = self._workload_sensitivity()
+        return (PlannedMeasurement(WORKLOAD, None, sensitivity, self._scale(sensitivity, 1)),), how
+
+    def projection(self) -> tuple[tuple[PlannedMeasurement, ...], str]:
+        """Marginals of the workload and their parts, by the convex program of the least predicted error; or all clauses."""
+        if self._workload.marginals is not None:
+            return self._allocated(self._workload.marginals)
+        self._refuse_many(len(self._workload))
+        sensitivity, how = self._workload_sensitivity()
+        # In one piece: tens of thousands of attributes would be as many lines of the transcript, each written through to disk.
+        all_marginals = record_sensitivity(len(self._workload.schema), self._request.relation)
+        one_way = self._scale(all_marginals, CLAUSES_ONE_WAY_SHARE)
+        scale = self._scale(sensitivity, 1 - CLAUSES_ONE_WAY_SHARE)
+        planned = (
+            PlannedMeasurement(ONE_WAY, (), all_marginals, one_way),
+            PlannedMeasurement(WORKLOAD, None, sensitivity, scale),
+        )
+        return planned, f"{CLAUSES_ONE_WAY_SHARE:.0%} of the budget for one-way marginals; {how}"
+
+    def _allocated(self, marginals: MarginalSet) -> tuple[tuple[PlannedMeasurement, ...], str]:
+        self._refuse_many(marginals.number_of_cells)
+        rho = self._amount if self.gaussian else self._amount * self._amount / 2
+        allocation = allocate_noise(marginals, rho=rho, size=self._request.size, sensitivity=self._of_one)
+        shares = allocation.shares
+        if not self.gaussian:
+            # Shares of rho are shares of squared epsilon; under pure composition epsilon itself adds up.
+            shares = allocation.shares**0.5 / (allocation.shares**0.5).sum()
+        planned = tuple(
+            PlannedMeasurement(
+                marginal_name(allocation.marginals, number),
+                allocation.marginals.attributes_of(number),
+                self._of_one,
+                self._scale(self._of_one, float(share)),
+            )
+            for number, share in enumerate(shares.tolist())
+        )
+        return (
+            planned,
+            f"noise on {len(planned):,} marginals by the convex program of the least predicted error",
+        )
+
+    def adaptive(self, asked: int | None) -> tuple[tuple[PlannedMeasurement, ...], PlannedSelections, str]:
+        """One-way marginals with equal noise, then rounds that each select a marginal and measure it."""
+        if self._workload.marginals is None:
+            raise PlanError(
+                "--algorithm adaptive selects among marginals, and this workload has none; use projection, or dualquery for "
+                "very many queries"
+            )
+        least = 2 if int(self._workload.marginals.widths().max()) > 1 else 1
+        candidates = parts_of(self._workload.marginals, least_width=least, most_cells=MOST_CELLS)
+        rounds = asked or self._rounds(len(candidates))
+        attributes = len(self._workload.schema)
+        of_each = self._scale_for(self._of_one, ONE_WAY_SHARE * self._amount / attributes)
+        one_way = tuple(
+            PlannedMeasurement(f"marginal {position}", (position,), self._of_one, of_each)
+            for position in range(attributes)
+        )
+        each = (1 - ONE_WAY_SHARE) * self._amount / rounds
+        step = rounded_down(selection_range(SELECTION_SHARE * each, concentrated=self.gaussian))
+        scale = self._scale_for(self._of_one, (1 - SELECTION_SHARE) * each)
+        selections = PlannedSelections(rounds, step, scale, ("max", "l1"), MOST_CELLS)
+        return one_way, selections, f"{rounds:,} rounds that select among {len(candidates):,} marginals"
+
+    def smoothing(self, selections: PlannedSelections | None) -> float:
+        """Return the size over the noise of one vector of counts for the whole budget; 0 where noise averages out in a fit.
+
+        Selected marginals share the budget as the workload's do.
+        """
+        if _tells_everything(self._workload):
+            return 0.0
+        if selections is None:
+            sensitivity = self._workload_sensitivity()[0]
+        else:
+            sensitivity = record_sensitivity(selections.rounds, self._request.relation)
+        return sqrt(2) * self._request.size / self._scale(sensitivity, 1)
+
+    def _rounds(self, candidates: int) -> int:
+        """Return how many marginals to select: about 0.6 times the root of size / noise of one measurement of everything."""
+        noise = 1 / sqrt(2 * self._amount) if self.gaussian else 1 / self._amount
+        wanted = max(_LEAST_ROUNDS, round(_ROUNDS * sqrt(self._request.size / noise)))
+        return max(1, min(candidates, _MOST_ROUNDS, wanted))
+
+    def _scale(self, sensitivity: int, share: float) -> float:
+        """Return the scale of noise for a share of the amount."""
+        return self._scale_for(sensitivity, share * self._amount)
+
+    def _scale_for(self, sensitivity: int, amount: float) -> float:
+        return measurement_scale(sensitivity, amount=amount, gaussian=self.gaussian)
+
+    def _workload_sensitivity(self) -> tuple[int, str]:
+        workload, relation = self._workload, self._request.relation
+        if workload.marginals is not None:
+            count = len(workload.marginals)
+            return record_sensitivity(
+                count, relation
+            ), f"a record is in one cell of each of {count:,} marginals"
+        bound = count_sensitivity(workload.clauses, workload.schema.sizes)
+        sensitivity = bound.add_remove if relation is NeighbouringRelation.ADD_REMOVE else bound.replace
+        if sensitivity == 0:
+            raise PlanError(
+                "no record changes any answer of this workload: every query is true of all records or of none. Ask other "
+                "queries"
+            )
+        return sensitivity, bound.how
+
+    def _refuse_many(self, counts: int) -> None:
+        if counts > MOST_MEASURED_CELLS:
+            raise PlanError(
+                f"--algorithm {self._request.options.algorithm} measures every count, and the workload has {counts:,} (at most "
+                f"{MOST_MEASURED_CELLS:,}): the noise would be larger than the counts. Use adaptive, fem or dualquery"
+            )
 
 
 def marginal_name(marginals: MarginalSet, number: int) -> str:
@@ -261,29 +281,6 @@ def _tells_everything(workload: Workload) -> bool:
     """Return whether there are so many clauses that their noise averages out in a fit, which then needs no smoothing."""
     values = int(workload.schema.sizes.sum())
     return workload.marginals is None and len(workload) >= CLAUSES_PER_VALUE * values
-
-
-def _workload_sensitivity(request: PlanRequest[Options], workload: Workload) -> tuple[int, str]:
-    if workload.marginals is not None:
-        count = len(workload.marginals)
-        sensitivity = record_sensitivity(count, request.relation)
-        return sensitivity, f"a record is in one cell of each of {count:,} marginals"
-    bound = count_sensitivity(workload.clauses, workload.schema.sizes)
-    added = request.relation is NeighbouringRelation.ADD_REMOVE
-    sensitivity = bound.add_remove if added else bound.replace
-    if sensitivity == 0:
-        raise PlanError(
-            "no record changes any answer of this workload: every query is true of all records or of none. Ask other queries"
-        )
-    return sensitivity, bound.how
-
-
-def _refuse_many(counts: int, algorithm: str) -> None:
-    if counts > MOST_MEASURED_CELLS:
-        raise PlanError(
-            f"--algorithm {algorithm} measures every count, and the workload has {counts:,} (at most "
-            f"{MOST_MEASURED_CELLS:,}): the noise would be larger than the counts. Use adaptive, fem or dualquery"
-        )
 
 
 def rounded_down(value: float) -> Decimal:

@@ -10,36 +10,25 @@ from statistics import NormalDist
 import numpy as np
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured.driver import measure
-from dpopt.algorithms.measured.fitting import RecordFitter, merged
+from dpopt.algorithms.measured import driver
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.prediction import (
     AMPLE,
     AMPLE_PURE,
     CLOSED_FORM,
+    LEAST_SCALE,
     ROWS,
     PredictedError,
-    PublicNoise,
-    answers_of,
-    errors_of,
+    errors_of_run,
     mean_of_runs,
 )
-from dpopt.private.curators.measuring_curator import MeasuringCurator
-from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.public_random import permutation, public_stream
-from dpopt.queries.counting.answers import Answers
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.job import Job
-from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.public_population.population import public_table
-from dpopt.releases.run import Walk
-from dpopt.transcript.journal import MemoryJournal
 
 RECORDS = 5_000
 SWEEPS = 1
 MOST_CLAUSES = 50_000
-_LEAST_SCALE = 1e-3
 _EULER = 0.5772156649015329
 
 
@@ -55,8 +44,9 @@ def predict_measured(
     """
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
-    part, played = _part(plan, workload)
-    return mean_of_runs(lambda seed: _simulate(played, part, seed, density), runs, len(part))
+    part, measured = _part(plan, workload)
+    played = _scaled(measured, ROWS)
+    return mean_of_runs(lambda seed: errors_of_run(driver, played, part, seed, density), runs, len(part))
 
 
 def _error_of_noise(plan: MeasuredPlan, queries: int) -> PredictedError:
@@ -89,33 +79,6 @@ def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPla
     return part, replace(plan, measurements=measurements)
 
 
-def _simulate(
-    plan: MeasuredPlan, workload: Workload, seed: int, density: float | None
-) -> tuple[float, float]:
-    schema = workload.schema
-    dataset = public_table(workload, ROWS, seed=seed, density=density)
-    stand_in = _scaled(plan, ROWS)
-    job = Job(stand_in, schema, workload, {}, {})
-    ledger = reserved_ledger(stand_in.budget, stand_in.relation, stand_in.charges(), None)
-    journal = MemoryJournal(keep=False)
-    curator = MeasuringCurator(
-        dataset,
-        ledger,
-        journal,
-        size=ROWS,
-        noise=PublicNoise(seed),
-        words=SeededWords(seed),
-    )
-    fitter = None if stand_in.fit is None else RecordFitter(job, stand_in)
-    answered = measure(Walk(ledger, curator, journal), stand_in, workload, fitter)
-    found: Answers
-    if fitter is None:
-        found = np.concatenate([one.answers.values for one in answered]) / ROWS
-    else:
-        found = answers_of(workload, *merged(fitter.finish(answered)))
-    return errors_of(dataset, workload, found)
-
-
 def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
     """Return the plan for so many rows: the same noise in shares of the size, under a budget that covers everything."""
     factor = rows / plan.size
@@ -124,10 +87,10 @@ def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
         selections = replace(
             selections,
             step=selections.step / Decimal(factor),
-            scale=max(_LEAST_SCALE, selections.scale * factor),
+            scale=max(LEAST_SCALE, selections.scale * factor),
         )
     measurements = tuple(
-        replace(planned, scale=max(_LEAST_SCALE, planned.scale * factor)) for planned in plan.measurements
+        replace(planned, scale=max(LEAST_SCALE, planned.scale * factor)) for planned in plan.measurements
     )
     fit = plan.fit
     if fit is not None:

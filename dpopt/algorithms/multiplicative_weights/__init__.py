@@ -4,6 +4,5 @@
 |---|---|
 | plan.py, planning.py | the plans and their universe, and the way to them from a budget |
 | learner.py | the distribution that learns |
-| driver.py | the rounds, played or read again, and what they release |
-| simulation.py | the errors that a plan is predicted to have |
+| driver.py | the rounds, played or read again, and what they release; a plan for public populations |
 """

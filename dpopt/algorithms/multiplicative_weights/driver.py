@@ -13,33 +13,37 @@ exponential mechanism exp((eps0 n / 2) error), noise of scale 1 / (eps0 n)). MWE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import pi, sqrt
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.plan import domains_of
+from dpopt.algorithms.measured.fitting import weighted_records
+from dpopt.algorithms.measured.plan import expected_errors
 from dpopt.algorithms.multiplicative_weights.learner import Learner
-from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits, universe_of
 from dpopt.algorithms.multiplicative_weights.planning import proven_of_records
 from dpopt.algorithms.options import MARGINALS
-from dpopt.arrays import frozen
+from dpopt.algorithms.prediction import AMPLE, AMPLE_PURE, LEAST_SCALE, ROWS
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.inference.records.problem import FitProblem
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.kept_records import bit_records_from_json, records_to_json
+from dpopt.releases.kept_records import records_to_json
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT, QUERY_SELECTION, SELECTION
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
+from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery, check_selected
+
+MOST_SIMULATED = 10**9
+"""Cells times rounds; beyond them a simulation would take as long as a run of a minute."""
+_LARGEST_RANGE = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +101,6 @@ def play_rounds(
     return Played(plan.rounds, tuple(learnt))
 
 
-def expected_noise(plan: MultiplicativePlan, marginals: MarginalSet, score: str) -> NDArray[np.int64]:
-    """Return the error of each marginal, in records, that measuring it would leave, (M,): it is taken off the score.
-
-    "l1": sum of the absolute noise of its cells, sigma sqrt(2 / pi) each for Gaussian noise and b for Laplace noise. "max":
-    about the largest of them, sigma sqrt(2 ln(cells)) or b ln(cells). Public, so it may be rounded at will.
-
-    Source: McKenna, Mullins, Sheldon and Miklau 2022, AIM, equation 1.
-    """
-    cells, gaussian = marginals.cells().astype(np.float64), plan.gaussian
-    several = np.maximum(cells, 2)
-    if score == "l1":
-        noise = plan.scale * (sqrt(2 / pi) if gaussian else 1.0) * cells
-    else:
-        noise = plan.scale * (np.sqrt(2 * np.log(several)) if gaussian else np.log(several))
-    return np.ceil(noise).astype(np.int64)
-
-
 def _ends(
     walk: Walk[MultiplicativeCurator],
     plan: MultiplicativePlan,
@@ -145,42 +132,28 @@ def _chosen(
     answers: NDArray[np.float64] | None,
 ) -> int | None:
     """Return the query or marginal that a round selects; None where it is lost."""
-    charge, marginals = plan.charges_of(number)[0], _marginals(plan, workload)
+    marginals = _marginals(plan, workload)
+    kind, most = (QUERY_SELECTION, len(workload)) if marginals is None else (SELECTION, len(marginals))
 
-    def public(curator: MultiplicativeCurator) -> tuple[MultiplicativeCurator, NDArray[np.int64]]:
+    def select(again: bool) -> SelectedMarginal | SelectedQuery:  # noqa: FBT001
+        curator = walk.curator
         if learner is None or answers is None:
             raise PlanError("nothing is selected without a distribution to answer the queries")
-        return curator, learner.public_answers(answers)
+        found = learner.public_answers(answers)
+        if marginals is None:
+            return curator.select_query(found, round=number, again=again)
+        score = plan.score(number)
+        penalties = expected_errors(marginals, plan.scale, gaussian=plan.gaussian)[score]
+        return curator.select_marginal(found, score=score, penalties=penalties, round=number, again=again)
 
-    if marginals is not None:
-
-        def select_marginal(again: bool) -> SelectedMarginal:  # noqa: FBT001
-            curator, found = public(walk.curator)
-            score = plan.score(number)
-            penalties = expected_noise(plan, marginals, score)
-            return curator.select_marginal(found, score=score, penalties=penalties, round=number, again=again)
-
-        marginal = walk.draw(
-            SELECTION,
-            charge,
-            select_marginal,
-            round=number,
-            on_file=lambda value: _check_number(number, value.candidate, len(marginals)),
-        )
-        return None if marginal is None else marginal.candidate
-
-    def select_query(again: bool) -> SelectedQuery:  # noqa: FBT001
-        curator, found = public(walk.curator)
-        return curator.select_query(found, round=number, again=again)
-
-    query = walk.draw(
-        QUERY_SELECTION,
-        charge,
-        select_query,
+    selected = walk.draw(
+        kind,
+        plan.charges_of(number)[0],
+        select,
         round=number,
-        on_file=lambda value: _check_number(number, value.query, len(workload)),
+        on_file=lambda value: check_selected(value, most),
     )
-    return None if query is None else query.query
+    return None if selected is None else selected.chosen
 
 
 def _measured(
@@ -189,29 +162,13 @@ def _measured(
     """Return what a round measures; None where it is lost."""
     marginals = _marginals(plan, workload)
     cells = 1 if marginals is None else int(marginals.cells()[chosen])
-
-    def check(values: NoisyAnswers) -> None:
-        if (values.noise, values.scale) != (plan.noise, plan.scale):
-            raise TranscriptError(f"{values.name!r} is not measured as the plan says")
-        if len(values.values) != cells:
-            raise TranscriptError(
-                f"{values.name!r} has {len(values.values):,} values on file, expected {cells:,}"
-            )
-
     return walk.draw(
         MEASUREMENT,
         plan.charges_of(number)[1],
         lambda again: walk.curator.measure(chosen, round=number, again=again),
         round=number,
-        on_file=check,
+        on_file=lambda values: values.check_planned(plan.noise, plan.scale, cells),
     )
-
-
-def _check_number(number: int, chosen: int, most: int) -> None:
-    if chosen >= most:
-        raise TranscriptError(
-            f"round {number} selects number {chosen:,}; the workload has {most:,}, numbered from 0"
-        )
 
 
 def _marginals(plan: MultiplicativePlan, workload: Workload) -> MarginalSet | None:
@@ -267,7 +224,7 @@ def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) 
         # When to stop depends on what was drawn, so the guarantee is that of all rounds that could have been played.
         for charge in walk.ledger.unspent:
             walk.ledger.spend(charge)
-    records = _read_records(job, entry)
+    records = weighted_records(job, entry, as_bits=kept_as_bits(job.schema))
     differences = _differences(job, played, records)
     proven = proven_of_records(
         job.statement.get("proven"), stopped_early=played.stopped_early, distance=_distance(entry)
@@ -324,10 +281,7 @@ def _records_entry(job: Job, learner: Learner | None, played: Played) -> Entry:
 def _distance(entry: Entry) -> float:
     """Return how far the records of a transcript are from the distribution that error bounds are of.
 
-    Raises
-    ------
-    TranscriptError
-        If it is no share.
+    Raises TranscriptError if it is no share.
     """
     found = entry.get("distance")
     if not isinstance(found, float | int) or not 0 <= found <= 1:
@@ -335,48 +289,6 @@ def _distance(entry: Entry) -> float:
             f"the records on file lie {found!r} from the distribution; expected a number from 0 to 1"
         )
     return float(found)
-
-
-def _read_records(job: Job, entry: Entry) -> SyntheticRecords:
-    """Return the weighted records of a transcript, validated by schema and rules.
-
-    Raises
-    ------
-    TranscriptError
-        If they are damaged.
-    """
-    try:
-        if kept_as_bits(job.schema):
-            return _read_bits(job, entry["records"], frozen(entry["multiplicity"], np.int64))
-        records = frozen(entry["records"], np.int32)
-        weights = frozen(entry["multiplicity"], np.int64)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise TranscriptError(f"the records on file are damaged: {error!r}") from error
-    shape = (len(weights), len(job.schema))
-    if weights.ndim != 1 or not len(weights) or records.shape != shape or np.any(weights < 1):
-        raise TranscriptError(f"the records on file have shape {records.shape}, expected {shape}")
-    problem = FitProblem(job.schema.sizes, (), job.record_rules(), domains_of(job.workload))
-    if problem.infeasible(records).any():
-        raise TranscriptError(
-            "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
-        )
-    return SyntheticRecords(records, weights)
-
-
-def _read_bits(job: Job, written: object, weights: NDArray[np.int64]) -> SyntheticRecords:
-    """Return weighted records that are kept as bits.
-
-    Raises
-    ------
-    TranscriptError
-        If they are damaged.
-    """
-    records = bit_records_from_json(written, job.schema.sizes)
-    if weights.shape != (len(records),) or (weights < 1).any():
-        raise TranscriptError(
-            "the records on file are damaged: expected one multiplicity, at least 1, for each"
-        )
-    return SyntheticRecords(records, weights)
 
 
 def _differences(job: Job, played: Played, records: SyntheticRecords) -> NDArray[np.float64]:
@@ -392,3 +304,27 @@ def _differences(job: Job, played: Played, records: SyntheticRecords) -> NDArray
     found = shares_on_records(queries, records.held, job.schema.sizes, records.weights)
     measured = np.concatenate([values.values for _, values in played.learnt]) / plan.size
     return np.abs(found - measured)
+
+
+def stand_in(plan: MultiplicativePlan, workload: Workload) -> MultiplicativePlan:
+    """Return the plan for a public population.
+
+    Selections and noise depend on the data through shares of the size alone, so a population of 20,000 records stands for any n
+    under a range eps0 n / 20,000 and noise scaled in proportion.
+
+    Raises PlanError if universe and rounds are so large that a simulation would take as long as a run.
+    """
+    cells = universe_of(workload, plan.algorithm).cells
+    if cells * plan.rounds > MOST_SIMULATED:
+        raise PlanError(
+            f"not predicted: simulating {plan.rounds:,} rounds of {plan.algorithm} on a universe of {cells:,} cells takes as "
+            "long as a run; give --no-predict"
+        )
+    factor = ROWS / plan.size
+    return replace(
+        plan,
+        size=ROWS,
+        step=Decimal(f"{min(_LARGEST_RANGE, float(plan.step) / factor):.6g}"),
+        scale=max(LEAST_SCALE, plan.scale * factor),
+        budget=AMPLE if plan.gaussian else AMPLE_PURE,
+    )

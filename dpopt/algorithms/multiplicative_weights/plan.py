@@ -31,7 +31,7 @@ from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import PlainPlan, check_seed, whole_number
+from dpopt.releases.plan import Plan, whole_number
 from dpopt.releases.public_population.population import mentioned_attributes
 from dpopt.schema.schema import Schema
 
@@ -41,10 +41,7 @@ _BLOCK = 1 << 18
 def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
     """Return the universe of a workload: attributes that neither a query nor a rule mentions are left out.
 
-    Raises
-    ------
-    PlanError
-        If it has more than 2^26 cells, before anything is spent; with its size and what to use instead.
+    Raises PlanError if it has more than 2^26 cells, before anything is spent; with its size and what to use instead.
     """
     domains = domains_of(workload)
     mentioned = mentioned_attributes(workload)
@@ -68,10 +65,7 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
 def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.float64] | None:
     """Return the uniform distribution over the cells that obey the rules; None where there are no rules.
 
-    Raises
-    ------
-    PlanError
-        If no cell obeys them.
+    Raises PlanError if no cell obeys them.
     """
     if not workload.schema.rules:
         return None
@@ -157,17 +151,13 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiplicativePlan(PlainPlan):
+class MultiplicativePlan(Plan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
     ----------
     algorithm : str
         "pmw" or "mwem".
-    size : int
-        Public n (replace-one) or n0 (add-remove).
-    relation : NeighbouringRelation
-    budget : Budget
     gaussian : bool
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     select : str
@@ -182,10 +172,8 @@ class MultiplicativePlan(PlainPlan):
         The run ends when a measured answer lies within 2 alpha of the distribution's; also the length of the lecture's steps.
         None: all rounds are played.
     learning : Learning
-    solver, seed :
-        For the common form of plans; nothing is solved by a solver here.
-    chosen_by : str
-        How the numbers were chosen.
+    size, relation, budget, solver, seed, chosen_by :
+        As in `Plan`; nothing is solved by a solver here.
 
     Raises
     ------
@@ -213,15 +201,7 @@ class MultiplicativePlan(PlainPlan):
             raise PlanError(f"the algorithm is one of {', '.join(MULTIPLICATIVE)}; found {self.algorithm!r}")
         if self.select not in (QUERIES, MARGINALS):
             raise PlanError(f"what is selected is {QUERIES} or {MARGINALS}, found {self.select!r}")
-        for name, called, least, most in (
-            ("size", "the public size", 1, LARGEST_SIZE),
-            ("rounds", "the number of rounds", 1, MOST_ROUNDS),
-        ):
-            number = whole_number(called, getattr(self, name), least=least)
-            if number > most:
-                raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
-            object.__setattr__(self, name, number)
-        object.__setattr__(self, "seed", check_seed(self.seed))
+        self.settle(size=("the public size", LARGEST_SIZE), rounds=("the number of rounds", MOST_ROUNDS))
         if not self.step.is_finite() or self.step <= 0:
             raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
         alpha = self.alpha

@@ -7,10 +7,10 @@ from decimal import Decimal
 from math import ceil, fsum, log, sqrt
 from typing import Any
 
-from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
-from dpopt.algorithms.measured.planning import is_gaussian, rounded_down
+from dpopt.algorithms.measured.planning import noise_for, refuse_costs_beyond, rounded_down
 from dpopt.algorithms.multiplicative_weights.plan import (
     MOST_ROUNDS,
     Learning,
@@ -54,77 +54,46 @@ def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> 
     AccountingError
         If the budget is too small for any noise.
     """
-    asked, algorithm = request.options, request.options.algorithm
-    universe = universe_of(workload, algorithm)
-    gaussian = is_gaussian(algorithm, request.budget)
-    amount = amount_for(request.budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{request.budget.describe()} leaves nothing to measure with; raise the budget")
-    select = _what_is_selected(asked, workload)
-    share = asked.selection_share or (MARGINAL_SHARE if select == MARGINALS else QUERY_SHARE)
-    log_universe = fsum(log(count) for count in universe.shape)
-    maker = _Maker(
-        request,
-        gaussian=gaussian,
-        select=select,
-        amount=amount,
-        share=share,
-        queries=len(workload),
-        log_universe=log_universe,
-    )
+    maker = _Maker(request, workload)
+    asked, select, gaussian = request.options, maker.select, maker.gaussian
     if isinstance(asked, PMW) and asked.plan_by == PlanBy.BOUND.value:
         plan = maker.by_bound()
     else:
         sensitivity = _sensitivity(select, request.relation)
-        alone = measurement_scale(
-            sensitivity, amount=amount, gaussian=gaussian
-        )  # the noise of one measurement of a whole run
+        # the noise of one measurement of a whole run
+        alone = measurement_scale(sensitivity, amount=maker.amount, gaussian=gaussian)
         most = _MOST[select]
         if select == MARGINALS and workload.marginals is not None:
             most = min(most, 2 * len(workload.marginals))
         by_size = round(_PER_ROOT[select, gaussian] * sqrt(request.size / alone))
         rule = min(most, max(_LEAST_ROUNDS, by_size))
         plan = maker.of(asked.rounds or rule, alpha=asked.alpha if isinstance(asked, PMW) else None)
-    _refuse_costs_beyond(request, plan)
+    refuse_costs_beyond(request.budget, plan.charges(), "rounds")
     return plan
-
-
-def _refuse_costs_beyond(request: PlanRequest[MWEM], plan: MultiplicativePlan) -> None:
-    if not request.budget.allows(plan.charges()):
-        spent = request.budget.spent(plan.charges())
-        raise PlanError(
-            f"the rounds cost epsilon = {spent.epsilon!r} (rho = {spent.rho!r}), more than "
-            f"{request.budget.describe()}; please report this"
-        )
 
 
 class _Maker:
     """Makes plans of one request for different numbers of rounds."""
 
-    def __init__(
-        self,
-        request: PlanRequest[MWEM],
-        *,
-        gaussian: bool,
-        select: str,
-        amount: float,
-        share: float,
-        queries: int,
-        log_universe: float,
-    ) -> None:
-        self._request, self._gaussian, self._select = request, gaussian, select
-        self._stops = isinstance(request.options, PMW)  # a run of pmw ends where an answer is good enough
-        self._amount, self._share = amount, share
-        self._queries, self._log_universe = queries, log_universe
+    def __init__(self, request: PlanRequest[MWEM], workload: Workload) -> None:
+        asked = request.options
+        universe = universe_of(workload, asked.algorithm)
+        self.gaussian, self.amount = noise_for(request)
+        self.select = _what_is_selected(asked, workload)
+        usual_share = MARGINAL_SHARE if self.select == MARGINALS else QUERY_SHARE
+        self._share = asked.selection_share or usual_share
+        self._request, self._queries = request, len(workload)
+        self._stops = isinstance(asked, PMW)  # a run of pmw ends where an answer is good enough
+        self._log_universe = fsum(log(count) for count in universe.shape)
 
     def costs(self, rounds: int) -> tuple[Decimal, float]:
         """Return range of a selection and scale of a measurement for so many rounds."""
-        each = self._amount / rounds
-        step = rounded_down(selection_range(self._share * each, concentrated=self._gaussian))
+        each = self.amount / rounds
+        step = rounded_down(selection_range(self._share * each, concentrated=self.gaussian))
         scale = measurement_scale(
-            _sensitivity(self._select, self._request.relation),
+            _sensitivity(self.select, self._request.relation),
             amount=(1 - self._share) * each,
-            gaussian=self._gaussian,
+            gaussian=self.gaussian,
         )
         return step, scale
 
@@ -133,7 +102,7 @@ class _Maker:
         (step, scale), request = self.costs(rounds), self._request
         return (
             selection_error(rounds, float(step), request.size, request.relation, self._queries),
-            measurement_error(rounds, scale, request.size, gaussian=self._gaussian),
+            measurement_error(rounds, scale, request.size, gaussian=self.gaussian),
         )
 
     def of(
@@ -142,8 +111,8 @@ class _Maker:
         """Return the plan of so many rounds."""
         request, asked = self._request, self._request.options
         step, scale = self.costs(rounds)
-        if alpha is None and self._stops and self._select == QUERIES:
-            alpha = min(1.0, scale * (1.0 if self._gaussian else sqrt(2.0)) / request.size)  # the noise
+        if alpha is None and self._stops and self.select == QUERIES:
+            alpha = min(1.0, scale * (1.0 if self.gaussian else sqrt(2.0)) / request.size)  # the noise
         update = asked.update or MAX_ENTROPY
         usual = Learning()
         learning = Learning(
@@ -159,8 +128,8 @@ class _Maker:
             size=request.size,
             relation=request.relation,
             budget=request.budget,
-            gaussian=self._gaussian,
-            select=self._select,
+            gaussian=self.gaussian,
+            select=self.select,
             rounds=rounds,
             step=step,
             scale=scale,
@@ -177,12 +146,9 @@ class _Maker:
 
         by bisection: L falls with alpha, and so do the errors.
 
-        Raises
-        ------
-        PlanError
-            If the algorithm has no theorem, or alpha would be above 1.
+        Raises PlanError if the algorithm has no theorem, or alpha would be above 1.
         """
-        if self._select != QUERIES:
+        if self.select != QUERIES:
             raise PlanError("--plan-by bound is for --algorithm pmw with --select queries; leave it out")
         low, high = 1e-6, 1.0
         if not self._suffices(high):
@@ -211,8 +177,8 @@ class _Maker:
         rounds = rounds_needed(HOEFFDING, alpha, self._log_universe) or MOST_ROUNDS
         for _ in range(50):
             _, scale = self.costs(min(rounds, MOST_ROUNDS))
-            noise = scale * (1.0 if self._gaussian else sqrt(2.0)) / self._request.size
-            slack = measurement_error(rounds, scale, self._request.size, gaussian=self._gaussian)
+            noise = scale * (1.0 if self.gaussian else sqrt(2.0)) / self._request.size
+            slack = measurement_error(rounds, scale, self._request.size, gaussian=self.gaussian)
             needed = rounds_needed(
                 MAX_ENTROPY,
                 alpha,

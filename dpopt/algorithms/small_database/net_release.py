@@ -81,10 +81,7 @@ def select_from_net(
     neighbours, n0, reading, budget
         As for `dpopt.synthesize`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then.
+    Raises DpoptError: for whatever is wrong with the input; nothing has been spent then.
 
     Source: Blum, Ligett and Roth 2013, section 3 (the net mechanism), Proposition 3.4.
     """
@@ -114,10 +111,7 @@ def select_from_net(
 def _answers(workload: Workload, candidates: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], int]:
     """Return the answers of the candidates times the least number that makes all of them whole, and that number.
 
-    Raises
-    ------
-    PlanError
-        If there is no candidate, one is no database of the schema, or their sizes have no small common multiple.
+    Raises PlanError if there is no candidate, one is no database of the schema, or their sizes have no small common multiple.
     """
     if not candidates:
         raise PlanError("a net needs at least one candidate database, found none")

@@ -13,7 +13,7 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import SmallDatabase
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, MOST_RECORDS
-from dpopt.releases.plan import PlainPlan, check_seed, whole_number
+from dpopt.releases.plan import Plan
 
 SMALLDB = SmallDatabase.algorithm
 LARGEST_RANGE = Decimal(1_000)
@@ -21,7 +21,7 @@ LARGEST_REACH = Decimal(2)
 
 
 @dataclass(frozen=True, slots=True)
-class SmallDatabasePlan(PlainPlan):
+class SmallDatabasePlan(Plan):
     """Parameters of a run; they depend on public values only.
 
     Attributes
@@ -32,16 +32,8 @@ class SmallDatabasePlan(PlainPlan):
         epsilon of the one selection, an exact decimal.
     reach : Decimal
         Larger errors are treated as equal to it; in (0, 2].
-    size : int
-        Public n (replace-one) or n0 (add-remove).
-    relation : NeighbouringRelation
-        Which tables count as neighbours.
-    budget : Budget
-        What may be spent.
-    seed : int
-        Seed of the public choice of records that stand for their classes.
-    chosen_by : str
-        How m was chosen.
+    size, relation, budget, seed, chosen_by :
+        As in `Plan`.
 
     Raises
     ------
@@ -49,7 +41,7 @@ class SmallDatabasePlan(PlainPlan):
         A number out of range.
     """
 
-    algorithm: ClassVar[str] = SMALLDB
+    algorithm: ClassVar[str] = SMALLDB  # type: ignore[misc]  # one for all plans of the class
     records: int
     selection_range: Decimal
     reach: Decimal
@@ -60,14 +52,7 @@ class SmallDatabasePlan(PlainPlan):
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
-        for name, called, most in (
-            ("records", "the number of records", MOST_RECORDS),
-            ("size", "the public size", 2**40),
-        ):
-            number = whole_number(called, getattr(self, name), least=1)
-            if number > most:
-                raise PlanError(f"{called} must be at most {most:,}, found {number:,}")
-            object.__setattr__(self, name, number)
+        self.settle(records=("the number of records", MOST_RECORDS), size=("the public size", 2**40))
         for called, value, most_of in (
             ("the range of the selection", self.selection_range, LARGEST_RANGE),
             ("the reach of the errors", self.reach, LARGEST_REACH),
@@ -78,13 +63,8 @@ class SmallDatabasePlan(PlainPlan):
             raise PlanError(
                 f"{self.records:,} records at a public size of {self.size:,} are beyond 64-bit distances; ask for fewer"
             )
-        seed = check_seed(self.seed)
-        object.__setattr__(self, "seed", seed)
 
-    @property
-    def solver(self) -> str:
-        """Name of a solver: none is needed, the usual one is named."""
-        return "local-search"
+    solver: ClassVar[str] = "local-search"  # type: ignore[misc]  # none is needed, the usual one is named
 
     def charges(self) -> tuple[Charge, ...]:
         """Return the one charge of the run."""

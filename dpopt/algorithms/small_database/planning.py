@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 from math import log
-
-import numpy as np
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import PlanRequest, SmallDatabase
-from dpopt.algorithms.prediction import AMPLE, ROWS, PredictedError, errors_of_run, mean_of_runs
 from dpopt.algorithms.small_database.accuracy import (
     FAILURE,
     NetBound,
@@ -35,49 +32,6 @@ from dpopt.private.mechanisms.net.net_distribution import (
 )
 from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
 from dpopt.queries.workloads.workload import Workload
-
-MOST_SIMULATED = 1e11
-
-
-def predict_small_database(
-    plan: SmallDatabasePlan, workload: Workload, *, runs: int = 1, density: float | None = None
-) -> PredictedError:
-    """Play the plan on public populations and return the mean of the errors; no private record is touched.
-
-    The draw depends on the data through epsilon n q(D) alone, so a population of 20,000 records stands for any n under a range
-    epsilon n / 20,000. Among very many databases, ones of fewer records are drawn, which err by a little more.
-
-    Raises
-    ------
-    PlanError
-        If the simulation is out of the range of the mechanism.
-    """
-    from dpopt.algorithms.small_database import driver
-
-    scaled = float(plan.selection_range) * plan.size / ROWS
-    if scaled > LARGEST_RANGE:
-        raise PlanError(f"not predicted: a range of {scaled:,.0f} at 20,000 records is beyond the mechanism")
-    stand_in = replace(
-        plan,
-        records=_fewer_records(plan, workload),
-        size=ROWS,
-        relation=NeighbouringRelation.REPLACE_ONE,
-        selection_range=Decimal(f"{scaled:.6g}"),
-        budget=AMPLE,
-    )
-    return mean_of_runs(
-        lambda seed: errors_of_run(driver, replace(stand_in, seed=seed), workload, seed, density),
-        runs,
-        len(workload),
-    )
-
-
-def _fewer_records(plan: SmallDatabasePlan, workload: Workload) -> int:
-    elements = Universe.of(workload).elements
-    return next(
-        (m for m in range(plan.records, 1, -1) if log_multisets(elements, m) < np.log(MOST_SIMULATED)), 1
-    )
-
 
 _DIGITS = 6
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach
@@ -167,10 +121,7 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
 def largest_range(budget: Budget, relation: NeighbouringRelation) -> Decimal:
     """Return the largest epsilon of one selection, to six digits, that the budget covers.
 
-    Raises
-    ------
-    PlanError
-        If it covers none.
+    Raises PlanError if it covers none.
     """
     low, high = Decimal(0), LARGEST_RANGE
     while high - low > high * Decimal("1e-7"):

@@ -75,10 +75,7 @@ class Universe:
     def of(cls, workload: Workload) -> Universe:
         """Return the universe of a workload.
 
-        Raises
-        ------
-        PlanError
-            If there are more than 2^18 records, or more than 2^26 answers on them; with what to use instead.
+        Raises PlanError if there are more than 2^18 records, or more than 2^26 answers on them; with what to use instead.
         """
         domains = domains_of(workload)
         mentioned = mentioned_attributes(workload)

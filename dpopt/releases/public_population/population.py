@@ -92,10 +92,7 @@ MOST_ATTRIBUTES = 100
 def has_binary_population(workload: Workload, density: float | None) -> bool:
     """Return whether errors are predicted on a population of zeros and ones: for `Schema.binary`, or with a declared density.
 
-    Raises
-    ------
-    PlanError
-        If a density is declared and an attribute has not two values.
+    Raises PlanError if a density is declared and an attribute has not two values.
     """
     if density is None:
         return workload.schema.is_binary
@@ -112,10 +109,7 @@ def has_binary_population(workload: Workload, density: float | None) -> bool:
 def public_table(workload: Workload, rows: int, *, seed: int, density: float | None = None) -> PrivateDataset:
     """Return so many records of a public population over the schema of a workload.
 
-    Raises
-    ------
-    PlanError
-        If there are more binary attributes than are written out.
+    Raises PlanError if there are more binary attributes than are written out.
     """
     schema = workload.schema
     if not has_binary_population(workload, density):
@@ -322,10 +316,7 @@ def binary_population(
         Attributes whose distribution is wanted, in this order; all if left out. Their distribution does not depend on the
         others.
 
-    Raises
-    ------
-    PlanError
-        If the density is out of range.
+    Raises PlanError if the density is out of range.
     """
     wanted = np.arange(count) if named is None else named
     if density is None:
