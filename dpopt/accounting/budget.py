@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, columns_of
-from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
 from dpopt.accounting.conversions import scaled_upward, sum_upward, zcdp_epsilon, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PrivacyWarning
@@ -101,23 +101,19 @@ class Budget:
                 f"accountant of a budget in rho: found {self.accountant.value!r}, expected 'zcdp'"
             )
         for name, limit in (("epsilon", self.epsilon), ("rho", self.rho)):
-            if limit is not None and not (_is_number(limit) and 0.0 <= limit < math.inf):
+            if limit is not None and not (is_number(limit) and 0.0 <= limit < math.inf):
                 raise AccountingError(
                     f"{name} of a budget: found {limit!r}, expected a finite number that is at least 0"
                 )
             object.__setattr__(self, name, None if limit is None else float(limit))
-        allowed = 0.0 < self.delta < 1.0 if _is_number(self.delta) else False
+        allowed = 0.0 < self.delta < 1.0 if is_number(self.delta) else False
         if not allowed and not (self.accountant is Accountant.PURE and self.delta == 0.0):
             raise AccountingError(
                 f"delta of a budget: found {self.delta!r}, expected a number between 0 and 1, both excluded "
                 "(0 is possible with the accountant 'pure')"
             )
         object.__setattr__(self, "delta", float(self.delta))
-        rows = self.group
-        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS_PER_PERSON:
-            raise AccountingError(
-                f"rows per person of a budget: found {rows!r}, expected a whole number from 1 to {MOST_ROWS_PER_PERSON:,}"
-            )
+        check_whole("rows per person of a budget", self.group, most=MOST_ROWS_PER_PERSON)
         for charge in self.earlier:
             concentrated = charge.kind is ChargeKind.CONCENTRATED and self.accountant is Accountant.ZCDP
             if not concentrated and charge.kind is not ChargeKind.PURE:
@@ -267,7 +263,3 @@ class Budget:
             return f"rho = {self.rho!r}{unit}"
         at = "" if self.accountant is Accountant.PURE else f" at delta = {self.delta!r}"
         return f"epsilon = {self.epsilon!r}{at} (accountant {self.accountant.value!r}){unit}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

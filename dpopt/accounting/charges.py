@@ -75,7 +75,7 @@ class Charge:
             _check_text(name, getattr(self, name), least)
         _check_member("kind", self.kind, ChargeKind)
         _check_member("relation", self.relation, NeighbouringRelation)
-        _check_count(self.count)
+        check_whole("count of a charge", self.count)
         _check_parameter(self.kind, self.parameter)
         object.__setattr__(self, "parameter", float(self.parameter) + 0.0)  # -0.0 becomes 0.0
         object.__setattr__(self, "count", int(self.count))
@@ -95,10 +95,16 @@ def _check_member(name: str, value: object, expected: type[enum.Enum]) -> None:
         )
 
 
-def _check_count(count: object) -> None:
-    if isinstance(count, SupportsIndex) and not isinstance(count, bool) and 1 <= int(count) <= LARGEST_COUNT:
-        return
-    raise AccountingError(f"count of a charge: found {count!r}, expected a whole number from 1 to 2^53")
+def check_whole(what: str, value: object, *, least: int = 1, most: int = LARGEST_COUNT) -> None:
+    """Raise AccountingError unless a value is a whole number within a range, also one of NumPy's."""
+    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+    if not whole or not least <= int(value) <= most:  # type: ignore[call-overload]
+        raise AccountingError(f"{what}: found {value!r}, expected a whole number from {least} to {most:,}")
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number, and not a truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_parameter(kind: ChargeKind, parameter: object) -> None:
@@ -108,11 +114,7 @@ def _check_parameter(kind: ChargeKind, parameter: object) -> None:
                 f"parameter of a not-private charge: found {parameter!r}, expected infinity"
             )
         return
-    if (
-        isinstance(parameter, int | float)
-        and not isinstance(parameter, bool)
-        and 0 <= parameter <= LARGEST_PARAMETER
-    ):
+    if is_number(parameter) and 0 <= parameter <= LARGEST_PARAMETER:  # type: ignore[operator]
         return
     raise AccountingError(
         f"parameter of a charge ({kind.value}): found {parameter!r}, expected a number from 0 to 1e100; "

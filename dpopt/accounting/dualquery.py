@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import SupportsIndex
 
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, ChargeColumns, columns_of
-from dpopt.accounting.charges import LARGEST_COUNT, Charge, ChargeKind
+from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
 from dpopt.accounting.conversions import Floats, gdp_mu, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
@@ -139,7 +138,7 @@ def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelat
 
     Source: Gaboardi et al. 2014, DualQuery, proof of Theorem 4.2; Dong, Durfee, Rogers 2020.
     """
-    _check("round", round_index, MOST_ROUNDS)
+    check_whole("round", round_index, most=MOST_ROUNDS)
     return float(_ranges(round_index, eta, n, relation, first=round_index)[0])
 
 
@@ -221,7 +220,7 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
     Source: Gaboardi et al. 2014, DualQuery, Theorems 4.2 and 4.3; Cesar, Rogers 2021; Canonne, Kamath,
     Steinke 2020; Dong, Roth, Su 2019.
     """
-    _check("draws", draws, LARGEST_COUNT)
+    check_whole("draws", draws)
     others = _columns_under(relation, extra)
     return _run(draws, _ranges(rounds, eta, n, relation), others, group).epsilon(accountant, delta)
 
@@ -240,7 +239,7 @@ def dualquery_rho(
 
     Parameters and errors as in `dualquery_epsilon`. Source: Cesar, Rogers 2021.
     """
-    _check("draws", draws, LARGEST_COUNT)
+    check_whole("draws", draws)
     return _run(draws, _ranges(rounds, eta, n, relation), _columns_under(relation, extra), group).rho()
 
 
@@ -275,7 +274,7 @@ def largest_rounds(  # noqa: PLR0917 (as above)
     """
     if not epsilon >= 0.0:
         raise AccountingError(f"epsilon: found {epsilon!r}, expected a number that is at least 0")
-    _check("draws", draws, LARGEST_COUNT)
+    check_whole("draws", draws)
     others = _columns_under(relation, extra)
 
     def allowed(rounds: int) -> bool:
@@ -326,21 +325,11 @@ def _increment(eta: float, relation: NeighbouringRelation) -> float:
 
 def _ranges(rounds: int, eta: float, n: int, relation: NeighbouringRelation, first: int = 1) -> Floats:
     """Return the ranges of one draw of rounds `first` to `rounds`, rounded up."""
-    _check("round", rounds, MOST_ROUNDS)
-    _check("n", n, LARGEST_COUNT)
-    if not (_is_number(eta) and 0.0 < eta <= LARGEST_STEP):
+    check_whole("round", rounds, most=MOST_ROUNDS)
+    check_whole("n", n)
+    if not (is_number(eta) and 0.0 < eta <= LARGEST_STEP):
         raise AccountingError(f"eta: found {eta!r}, expected a number above 0 and at most {LARGEST_STEP:g}")
     steps = np.arange(first - 1, rounds, dtype=np.float64)
     ranges: Floats = (_increment(eta, relation) * steps / n + SAMPLER_SLACK) * _UPWARD
     ranges[steps == 0.0] = 0.0
     return ranges
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _check(name: str, value: object, largest: int) -> None:
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool) and 1 <= int(value) <= largest:
-        return
-    raise AccountingError(f"{name}: found {value!r}, expected a whole number from 1 to {largest:,}")

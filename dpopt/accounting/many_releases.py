@@ -34,7 +34,7 @@ import numpy as np
 
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import Charge
+from dpopt.accounting.charges import Charge, is_number
 from dpopt.accounting.conversions import UNIT, sum_upward, zcdp_order
 from dpopt.errors import AccountingError
 
@@ -61,7 +61,7 @@ class Cost:
     def __post_init__(self) -> None:
         epsilon = 0.0 if self.epsilon is None else self.epsilon
         for name, value in (("rho", self.rho), ("epsilon", epsilon)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0.0:
+            if not is_number(value) or not value >= 0.0:
                 raise AccountingError(f"{name} of a release: found {value!r}, expected a number from 0 on")
 
     @classmethod

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import Self, SupportsIndex
+from typing import Self
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.charges import LARGEST_COUNT, Charge, ChargeKind, check_whole
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-9, 1e15
-LARGEST_SENSITIVITY = 2**53
+LARGEST_SENSITIVITY = LARGEST_COUNT
 GAUSSIAN_THEOREM = "Canonne, Kamath and Steinke 2020, Theorem 14"
 LAPLACE_THEOREM = "Ghosh, Roughgarden and Sundararajan 2009"
 ONE_WAY = "one-way marginals"
@@ -55,7 +55,7 @@ def measurement_charge(
     Source: discrete Gaussian, Canonne, Kamath and Steinke 2020, Theorem 14; discrete Laplace, Ghosh, Roughgarden and
     Sundararajan 2009.
     """
-    _check_sensitivity(name, sensitivity, least=0)
+    check_whole(f"the sensitivity of {name}", sensitivity, least=0)
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
         raise AccountingError(
             f"{name}: found noise scale {scale!r}, expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
@@ -100,7 +100,7 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
     AccountingError
         `sensitivity` or `amount` out of range, or a scale that `measurement_charge` would refuse.
     """
-    _check_sensitivity("a measurement", sensitivity, least=1)
+    check_whole("the sensitivity of a measurement", sensitivity)
     if not 0.0 < amount < inf:
         raise AccountingError(
             f"the share of the budget of a measurement: found {amount!r}, expected a finite number above 0"
@@ -161,14 +161,6 @@ def _largest(allowed: Callable[[float], bool]) -> float:
             break
         low, high = (middle, high) if allowed(middle) else (low, middle)
     return low
-
-
-def _check_sensitivity(name: str, sensitivity: object, *, least: int) -> None:
-    whole = isinstance(sensitivity, SupportsIndex) and not isinstance(sensitivity, bool)
-    if not whole or not least <= int(sensitivity) <= LARGEST_SENSITIVITY:  # type: ignore[call-overload]
-        raise AccountingError(
-            f"{name}: found the sensitivity {sensitivity!r}, expected a whole number from {least} to 2^53"
-        )
 
 
 def one_way_charge(

@@ -20,9 +20,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 from math import isfinite, sqrt
-from typing import SupportsIndex
 
-from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.charges import Charge, ChargeKind, check_whole
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
@@ -57,14 +56,7 @@ def selection_charge(round_index: int, range_: Decimal | float, relation: Neighb
 
     Source: Dong, Durfee and Rogers 2020; Cesar and Rogers 2021 (range^2 / 8).
     """
-    if (
-        not isinstance(round_index, SupportsIndex)
-        or isinstance(round_index, bool)
-        or not 1 <= int(round_index) < 2**53
-    ):
-        raise AccountingError(
-            f"round of a selection: found {round_index!r}, expected a whole number from 1 on"
-        )
+    check_whole("round of a selection", round_index)
     number = isinstance(range_, int | float | Decimal) and not isinstance(range_, bool)
     if not number or not 0 < float(range_) <= LARGEST_RANGE:
         raise AccountingError(
@@ -129,10 +121,7 @@ def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) ->
 
     Raises AccountingError: a number out of range.
     """
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= MOST_SELECTIONS:
-        raise AccountingError(
-            f"rounds of FEM: found {rounds!r}, expected a whole number from 1 to {MOST_SELECTIONS:,}"
-        )
+    check_whole("rounds of FEM", rounds, most=MOST_SELECTIONS)
     return tuple(selection_charge(t, range_, relation) for t in range(1, rounds + 1))
 
 

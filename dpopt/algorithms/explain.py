@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -136,9 +136,13 @@ def explain_accuracy(
         )
     at_size = costs(chosen.rounds, chosen.draws, float(chosen.step), size, relation, delta)
     for row in at_size:
-        row["size_needed"] = _size_needed(
-            chosen.rounds, chosen.draws, float(chosen.step), relation, row, epsilon
-        )
+        accountant, at = Accountant(row["accountant"]), row["delta"]
+
+        def enough(size: int, accountant: Accountant = accountant, at: float = at) -> bool:
+            run = chosen.rounds, chosen.draws, float(chosen.step)
+            return dualquery_epsilon(*run, size, relation, accountant, at) <= epsilon
+
+        row["size_needed"] = _size_needed(enough)
     return {
         "accuracy": accuracy,
         "confidence": confidence,
@@ -163,18 +167,8 @@ def explain_accuracy(
     }
 
 
-def _size_needed(
-    rounds: int, draws: int, step: float, relation: NeighbouringRelation, row: dict[str, Any], epsilon: float
-) -> int | None:
-    """Return the least public size, to 0.01 per cent, at which the accountant of `row` charges at most `epsilon`.
-
-    None if the accountant has no figure, or would need more than 10**15 records.
-    """
-
-    def enough(size: int) -> bool:
-        accountant = Accountant(row["accountant"])
-        return dualquery_epsilon(rounds, draws, step, size, relation, accountant, row["delta"]) <= epsilon
-
+def _size_needed(enough: Callable[[int], bool]) -> int | None:
+    """Return the least public size, to 0.01 per cent, that is enough; None if none up to 10**15 is, or there is no figure."""
     try:
         if not enough(_LARGEST_SIZE):
             return None

@@ -244,13 +244,6 @@ def _of_the_machine() -> int | None:
 def check_memory(expected: ExpectedMemory, available: int | None) -> None:
     """Refuse a run that would need more memory than there is; nothing is refused where that is not known.
 
-    Parameters
-    ----------
-    expected
-        From `expected_memory`.
-    available
-        Bytes; from `available_memory`.
-
     Raises PlanError with the numbers and what to do.
     """
     if available is not None and expected.total > available:

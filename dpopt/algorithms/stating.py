@@ -159,24 +159,13 @@ _WIDE = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What `auto` chose, and why.
-
-    Attributes
-    ----------
-    plan : Plan
-        The chosen plan.
-    predicted : PredictedError
-        Its predicted errors.
-    because : str
-        The reason in a sentence.
-    considered : Mapping
-        For each algorithm its predicted errors as a JSON object, or why it is not applicable.
-    """
+    """What `auto` chose, and why."""
 
     plan: Plan
     predicted: PredictedError
     because: str
     considered: Mapping[str, Any]
+    """For each algorithm its predicted errors as a JSON object, or why it is not applicable."""
 
 
 def choose(

@@ -72,19 +72,10 @@ def _check_unit(budget: Budget, rows: int | None) -> None:
 def reserved_ledger(
     budget: Budget, relation: NeighbouringRelation, charges: Sequence[Charge], account: Account | None
 ) -> Ledger:
-    """Return a ledger in which a whole plan is reserved.
+    """Return a ledger in which a whole plan is reserved, within its own budget.
 
-    Parameters
-    ----------
-    budget : Budget
-        The plan's own.
-    relation : NeighbouringRelation
-    charges : sequence of Charge
-        The whole cost of the plan.
-    account : Account or None
-        From where it is paid besides (`open_account`): reserved there when the first charge is spent.
-
-    Raises BudgetError if the plan costs more than its budget.
+    `account` is from where it is paid besides (`open_account`): reserved there when the first charge is spent. Raises
+    BudgetError if the plan costs more than its budget.
     """
     ledger = Ledger(budget, relation, account)
     ledger.reserve(charges)

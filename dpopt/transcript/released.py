@@ -17,7 +17,8 @@ from dpopt.files.codec import decode, encode
 class Released:
     """What all of them have in common: an entry of the journal, without the charge, which has an entry of its own.
 
-    Constructed in `dpopt.private` only, and where a saved transcript is read.
+    Constructed in `dpopt.private` only, and where a saved transcript is read. A number that is none, or out of range, is a
+    TranscriptError.
     """
 
     __slots__ = ()
@@ -191,11 +192,6 @@ class SelectedQuery(Released):
         Whether its negation was selected: the records answer the base query too high.
     charge : Charge
         What the selection cost; it was charged before it was made.
-
-    Raises
-    ------
-    TranscriptError
-        A number that is none, or out of range.
     """
 
     KIND: ClassVar[str] = "query selection"
@@ -230,11 +226,6 @@ class SelectedDatabase(Released):
         How often each occurs, at least once.
     charge : Charge
         What the selection cost; it was charged before it was made.
-
-    Raises
-    ------
-    TranscriptError
-        Numbers that are none, or out of range.
     """
 
     KIND: ClassVar[str] = "database"
@@ -266,11 +257,6 @@ class SelectedCandidate(Released):
         Its position, from 0.
     charge : Charge
         What the selection cost; it was charged before it was made.
-
-    Raises
-    ------
-    TranscriptError
-        A number that is none, or below 0.
     """
 
     KIND: ClassVar[str] = "candidate"
@@ -298,10 +284,6 @@ class NoisySearch(Released):
         Its scale, in records.
     charge : Charge or None
         What all comparisons that the search may make cost, whether it made them or not; None where nothing was compared.
-
-    Notes
-    -----
-    Constructed in `dpopt.private` only.
     """
 
     KIND: ClassVar[str] = "search"

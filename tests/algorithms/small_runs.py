@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,7 @@ from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
+from dpopt.releases.progress import Figures, Silent
 from dpopt.releases.run import Sources
 from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -88,6 +90,42 @@ def job(*, output: dict[str, Any] | None = None, schema: Schema = SCHEMA, **chan
 def seeded(seed: int = 1) -> ExactSampler:
     """Return the exact sampler fed from a seed: runs repeat, and their ledgers say that they are not private."""
     return ExactSampler(SeededWords(seed))
+
+
+class Heard(Silent):
+    """Keeps what is reported."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+        self.for_the_owner: list[str] = []
+        self.stages: list[str] = []
+        self.shares: list[float] = []
+        self.rounds: list[tuple[int, int, float]] = []
+        self.steps: list[tuple[int, int, str]] = []
+        self.of_rounds: list[Figures] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def owner_note(self, text: str) -> None:
+        self.for_the_owner.append(text)
+
+    def begin(self, stage: str) -> None:
+        super().begin(stage)
+        self.stages.append(stage)
+
+    def share(self, done: float) -> None:
+        self.shares.append(done)
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        self.rounds.append((number, rounds, value))
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        self.steps.append((number, steps, what))
+
+    def figures(self, of_round: Callable[[], Figures]) -> None:
+        self.of_rounds.append(of_round())
 
 
 def small_release(folder: Path | None = None, **changes: Any) -> SyntheticRelease:

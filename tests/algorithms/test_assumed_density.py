@@ -26,8 +26,7 @@ from dpopt.files.codec import encode
 from dpopt.private.readers.binary.bit_file import bit_table
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.schema.schema import Schema
-from tests.algorithms.small_runs import SCHEMA
-from tests.algorithms.test_release_with_rules import Notes
+from tests.algorithms.small_runs import SCHEMA, Heard
 from tests.wide_tables import FILES
 
 WIDTH = 2000
@@ -41,7 +40,7 @@ def planned(
     form: str | None, schema: Schema = BINARY, **changes: Any
 ) -> tuple[DualQueryPlan, dict[str, Any], Workload]:
     asked = parse_workload(QUERIES, schema)
-    made, statement = plan_and_statement(Terms.of(**{**BUDGET, **changes}), 30_000, asked, Notes(), form=form)
+    made, statement = plan_and_statement(Terms.of(**{**BUDGET, **changes}), 30_000, asked, Heard(), form=form)
     assert isinstance(made, DualQueryPlan)
     return made, statement, asked
 

@@ -25,8 +25,7 @@ from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.public_population.population import binary_population
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.algorithms.small_runs import plan, seeded
-from tests.algorithms.test_release_with_rules import Notes
+from tests.algorithms.small_runs import Heard, plan, seeded
 
 NARROW = Schema.binary(40)
 WIDE = Schema.binary(512_000)
@@ -94,7 +93,7 @@ def test_a_prediction_agrees_with_a_run_on_real_records(data_folder: Path, signe
     asked = workload_from_json(obj, schema)
     density = round(len(items) / 5551 / count, 5)
     settings = Terms.of(algorithm="dualquery", epsilon=1.0, delta=1e-6, neighbours="replace", density=density)
-    made, statement = plan_and_statement(settings, 5551, asked, Notes())
+    made, statement = plan_and_statement(settings, 5551, asked, Heard())
     assert isinstance(made, DualQueryPlan)
     largest, mean = errors_of_a_run(PrivateDataset.from_binary(schema, columns), made, asked)
     predicted = statement["predicted"]

@@ -23,8 +23,7 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import Plan
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.measured_runs import CLAUSES, measured_plan
-from tests.algorithms.small_runs import plan, workload
-from tests.algorithms.test_release_with_rules import Notes
+from tests.algorithms.small_runs import Heard, plan, workload
 
 SIZE = 5000
 CANDIDATES = [options.algorithm for options in candidates_for(Auto())]
@@ -116,11 +115,11 @@ def test_the_candidates_get_the_options_that_they_share() -> None:
 
 
 def test_the_choice_is_reported_and_stated() -> None:
-    reported = Notes()
+    reported = Heard()
     made, statement = plan_and_statement(Terms.of(**BUDGET), SIZE, workload("marginals:1"), reported)
     chosen = statement["chosen"]
     assert chosen["algorithm"] == made.algorithm
-    assert reported.public == [
+    assert reported.notes == [
         *(f"predicting the errors of {name}" for name in CANDIDATES),
         f"algorithm: {made.algorithm}; {chosen['because']}",
     ]
@@ -134,7 +133,7 @@ def test_the_choice_is_reported_and_stated() -> None:
 def test_a_named_algorithm_is_not_chosen() -> None:
     for algorithm in (NOISE, PROJECTION, ADAPTIVE, "dualquery"):
         settings = Terms.of(algorithm=algorithm, predict=False, **BUDGET)
-        made, statement = plan_and_statement(settings, SIZE, workload(), Notes())
+        made, statement = plan_and_statement(settings, SIZE, workload(), Heard())
         assert made.algorithm == algorithm
         assert statement.get("chosen") is None
         assert statement["predicted"] is None
@@ -169,7 +168,7 @@ def test_less_noise_is_predicted_to_give_smaller_errors(algorithm: str, text: st
         budget: dict[str, Any] = {"rho": rho} if gaussian else {"epsilon": rho * 10, "accountant": "pure"}
         records = None if algorithm == NOISE else 500
         settings = Terms.of(algorithm=algorithm, predict=False, records=records, **budget)
-        made, _ = plan_and_statement(settings, SIZE, workload(text), Notes())
+        made, _ = plan_and_statement(settings, SIZE, workload(text), Heard())
         assert isinstance(made, MeasuredPlan)
         return predict_measured(made, workload(text))
 
@@ -239,7 +238,7 @@ def test_baselines_know_the_declared_density() -> None:
     means = []
     for density in (0.05, 0.5):
         settings = Terms.of(algorithm="noise", density=density, **BUDGET)
-        _, statement = plan_and_statement(settings, SIZE, asked, Notes())
+        _, statement = plan_and_statement(settings, SIZE, asked, Heard())
         means.append(statement["predicted"]["baselines"]["zeros"]["mean_error"])
         assert statement["declared"] == {"density": density}
     assert means[0] < 0.1 < means[1]
@@ -261,22 +260,22 @@ def test_a_density_is_refused_for_other_tables_and_recorded_without_a_prediction
     for wanted in (True, False):
         settings = Terms.of(algorithm="dualquery", density=0.1, predict=wanted, **BUDGET)
         with pytest.raises(PlanError, match="'colour' has 3 values. Leave the option out"):
-            plan_and_statement(settings, SIZE, workload(), Notes())
+            plan_and_statement(settings, SIZE, workload(), Heard())
     settings = Terms.of(algorithm="dualquery", density=0.1, predict=False, **BUDGET)
-    _, statement = plan_and_statement(settings, SIZE, WIDE, Notes())
+    _, statement = plan_and_statement(settings, SIZE, WIDE, Heard())
     assert statement["declared"] == {"density": 0.1}
     assert statement["predicted"] is None
 
 
 def test_predictions_stand_beside_trivial_data_sets() -> None:
     settings = Terms.of(algorithm="dualquery", **BUDGET)
-    _, statement = plan_and_statement(settings, SIZE, workload(), Notes(), runs=2)
+    _, statement = plan_and_statement(settings, SIZE, workload(), Heard(), runs=2)
     predicted = statement["predicted"]
     assert predicted["baselines"] == public_baselines(workload(), runs=2)
     assert predicted["verdict"] is None
     assert "declared" not in statement
     poor = Terms.of(algorithm="dualquery", rounds=1, draws=1, step="0.1", **BUDGET)
-    _, statement = plan_and_statement(poor, SIZE, workload(), Notes())
+    _, statement = plan_and_statement(poor, SIZE, workload(), Heard())
     assert "cannot beat it" in statement["predicted"]["verdict"]
 
 

@@ -16,10 +16,9 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.progress import Silent
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.algorithms.small_runs import SCHEMA, codes, dataset, job, seeded, small_release
+from tests.algorithms.small_runs import SCHEMA, Heard, codes, dataset, job, seeded, small_release
 
 ESTIMATED: dict[str, Any] = {
     "free_attributes": FreeAttributes.ESTIMATED,
@@ -101,28 +100,8 @@ def test_a_draft_is_refused_unless_it_is_accepted() -> None:
         release(dataset(), job(schema=draft), None)
 
 
-class Reported(Silent):
-    """Keeps what is reported."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stages: list[str] = []
-        self.rounds: list[tuple[int, int, float]] = []
-        self.shares: list[float] = []
-
-    def begin(self, stage: str) -> None:
-        super().begin(stage)
-        self.stages.append(stage)
-
-    def share(self, done: float) -> None:
-        self.shares.append(done)
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        self.rounds.append((number, rounds, value))
-
-
 def test_stages_and_rounds_are_reported() -> None:
-    reported = Reported()
+    reported = Heard()
     finished = release(dataset(), job(), None, sources=Sources(sampler=seeded()), progress=reported)
     assert reported.stages == ["counting exact answers", "playing rounds", "writing records"]
     assert set(reported.seconds) == set(reported.stages)

@@ -11,37 +11,41 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.dualquery.plan import DqrsPlan
+from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.algorithms.fem import driver as fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
+from dpopt.algorithms.measured.plan import ADAPTIVE, MEASURED, PROJECTION
 from dpopt.algorithms.release import release
-from dpopt.algorithms.replay import load, replay
+from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.synthesize import synthesize
-from dpopt.errors import PlanError, RulesError, SolverUnavailableError, TranscriptError
+from dpopt.errors import DpoptError, PlanError, RulesError, SolverUnavailableError, TranscriptError
 from dpopt.programs import Capability, Termination
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.progress import Silent
 from dpopt.releases.run import Sources, rebuild_run, reservation
 from dpopt.schema import Rule, at_most, equivalent, implies, literal
 from dpopt.schema.schema import Schema
 from dpopt.solvers import registry
 from dpopt.transcript.journal import read_journal
 from dpopt.transcript.past import Past
+from tests.algorithms.measured_runs import CLAUSES, FIT, measured_job
 from tests.algorithms.small_runs import (
     AMPLE,
     REPLACE,
     ROWS,
     SCHEMA,
+    Heard,
     codes,
     dataset,
     job,
     seeded,
     write_table,
 )
-from tests.algorithms.test_dualquery import Fake, codes_of, result
+from tests.algorithms.small_runs import plan as plan_of_dualquery
+from tests.algorithms.test_dualquery import Answer, Fake, codes_of, result
 
+TAKES_RULES = frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
 RULES = (
     Rule(implies(literal("colour", "=", "red"), literal("town", "=", "north")), "red lives in the north"),
     Rule(
@@ -70,23 +74,15 @@ def released(schema: Schema = RULED, **changes: Any) -> Any:
     return release(dataset(), job(schema=schema, **changes), None, sources=Sources(sampler=seeded()))
 
 
+def standing_in(monkeypatch: pytest.MonkeyPatch, answer: Answer, name: str = "cp-sat") -> Fake:
+    """Return a solver that takes rules and answers so, in place of the registered one of that name."""
+    fake, usual = Fake(answer, capabilities=TAKES_RULES), registry.get_solver
+    monkeypatch.setattr(registry, "get_solver", lambda asked: fake if asked == name else usual(asked))
+    return fake
+
+
 def obeys(schema: Schema, records: Any) -> bool:
     return not schema.circuit().broken(np.asarray(records, dtype=np.int32)).any()
-
-
-class Notes(Silent):
-    """Keeps what is reported."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.public: list[str] = []
-        self.for_the_owner: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.public.append(text)
-
-    def owner_note(self, text: str) -> None:
-        self.for_the_owner.append(text)
 
 
 @pytest.mark.parametrize("free", [FreeAttributes.FIRST, FreeAttributes.RANDOM])
@@ -98,25 +94,11 @@ def test_every_record_obeys_every_rule(solver: str, free: FreeAttributes) -> Non
     assert len(done.rounds) == 12
 
 
-LIES = {
+LIES: dict[str, Answer] = {
     "breaks a rule": lambda program, number: result(np.array([0, 0, 1, 1], dtype=np.int32)),
     "breaks down": lambda program, number: result(None, termination=Termination.FAILED),
     "gives nothing": lambda program, number: None,
 }
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
-    lie: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    liar = Fake(
-        LIES[lie], capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
-    )
-    usual = registry.get_solver
-    monkeypatch.setattr(registry, "get_solver", lambda name: liar if name == "cp-sat" else usual(name))
-    done = released(solver="cp-sat")
-    assert obeys(RULED, done.records.distinct)
-    assert all(one.fallback is not None for one in done.rounds)
 
 
 def test_rules_that_contradict_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
@@ -124,17 +106,13 @@ def test_rules_that_contradict_are_refused_before_anything_is_spent(tmp_path: Pa
     with pytest.raises(RulesError, match="'red lives in the north'; 'all red'; 'all south'"):
         synthesize(table, CONTRADICTING, "marginals:2", out=out, epsilon=1.0, delta=1e-6)
     assert not out.exists()
-    with pytest.raises(RulesError, match="contradict"):
-        release(dataset(), job(schema=CONTRADICTING), out)
-    assert not out.exists()
 
 
 def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simple = Fake(codes_of(0))
-    usual = registry.get_solver
-    monkeypatch.setattr(registry, "get_solver", lambda name: simple if name == "cp-sat" else usual(name))
+    simple = standing_in(monkeypatch, codes_of(0))
+    simple.capabilities -= {Capability.RULES}
     with pytest.raises(SolverUnavailableError, match="takes no rules"):
         release(dataset(), job(schema=RULED, solver="cp-sat"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -147,14 +125,14 @@ def test_free_bits_are_refused_under_rules() -> None:
 
 
 def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:
-    table, out, reported = write_table(tmp_path), tmp_path / "out", Notes()
+    table, out, reported = write_table(tmp_path), tmp_path / "out", Heard()
     asked: dict[str, Any] = {"algorithm": "dualquery", "rho": 0.05, "neighbours": "replace", "predict": False}
     synthesize(table, RULED, "marginals:2", out=out, progress=reported, **asked)
     (note,) = reported.for_the_owner
     broken = RULED.circuit().broken(codes())
     assert f"{int(broken.any(axis=1).sum())} of {ROWS} rows" in note
     assert f"{int(broken[:, 1].sum())} rows break 'nobody below 20 smokes, all others do'" in note
-    assert reported.public == []
+    assert reported.notes == []
     texts = [path.read_text(encoding="utf-8") for path in out.iterdir()]
     assert not any("rows break" in text or "rows of the table" in text for text in texts)
 
@@ -162,7 +140,7 @@ def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_pa
 def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
     schema, reported = (
         Schema(SCHEMA.attributes, rules=(Rule(literal("age", ">=", 0), "age is not negative"),)),
-        Notes(),
+        Heard(),
     )
     synthesize(
         write_table(tmp_path),
@@ -177,16 +155,6 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
     assert reported.for_the_owner == []
 
 
-def test_a_release_under_rules_replays_byte_for_byte_and_states_its_rules(tmp_path: Path) -> None:
-    done = release(dataset(), job(schema=RULED), tmp_path / "out")
-    replay(tmp_path / "out", tmp_path / "again")
-    for path in (tmp_path / "out").iterdir():
-        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
-    records = done.statement["records"]
-    assert records["rules"] == [rule.name for rule in RULES]
-    assert records["records_that_obey_the_rules"] == len(done.rounds)
-
-
 def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
     release(dataset(), job(schema=SCHEMA), tmp_path / "out")  # without rules
     assert load(tmp_path / "out").rounds
@@ -198,28 +166,28 @@ def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_first_round_starts_from_a_feasible_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    watcher = Fake(
-        lambda program, number: None,
-        capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}),
-    )
-    usual = registry.get_solver
-    monkeypatch.setattr(registry, "get_solver", lambda name: watcher if name == "cp-sat" else usual(name))
+    watcher = standing_in(monkeypatch, lambda program, number: None)
     done = released(solver="cp-sat")
     hints = [hint for hint in watcher.hints if hint is not None]
     assert len(hints) == len(done.rounds)
     assert obeys(RULED, np.stack(hints))
 
 
-ALGORITHMS = (*FEM_ALGORITHMS, "dqrs")
+PLAYED = ("dualquery", "dqrs", *FEM_ALGORITHMS)
+FITTED = (PROJECTION, ADAPTIVE)
 ROUNDS, EACH = 8, 6
 
 
 def job_of(
     algorithm: str, *, schema: Schema = RULED, text: str = "marginals:2", rows: int = ROWS, solver: str = ""
 ) -> Job:
-    """Return the public inputs of a small run of fem, sepfem or dqrs under rules."""
-    plan: FemPlan | DqrsPlan
-    if algorithm == "dqrs":
+    """Return the public inputs of a small run of an algorithm under rules."""
+    if algorithm in MEASURED:
+        return measured_job(algorithm, schema=schema, text=text)
+    plan: FemPlan | DualQueryPlan
+    if algorithm == "dualquery":
+        plan = plan_of_dualquery(rounds=ROUNDS, draws=EACH, solver=solver or "local-search")
+    elif algorithm == "dqrs":
         plan = DqrsPlan(
             rounds=ROUNDS,
             draws=EACH,
@@ -248,26 +216,30 @@ def job_of(
     return Job(plan, schema, parse_workload(text, schema), {}, {})
 
 
-@pytest.mark.parametrize("text", ["marginals:2", "conjunctions:2,count=12,seed=1", "parity:2,count=6"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_record_of_fem_sepfem_and_dqrs_obeys_every_rule(
-    algorithm: str, text: str, tmp_path: Path
-) -> None:
-    """The first batch and the kept ones, of a table that breaks the rules; and again when the release is replayed."""
+@pytest.mark.parametrize("text", ["marginals:2", CLAUSES, "parity:2,count=6,seed=1"])
+@pytest.mark.parametrize("algorithm", [*PLAYED, *FITTED])
+def test_every_record_of_every_algorithm_obeys_every_rule(algorithm: str, text: str, tmp_path: Path) -> None:
+    """Of a table that breaks them; the first batch of FEM as well; and again when the release is replayed."""
     assert not obeys(RULED, codes())  # else the test shows nothing
+    if algorithm == ADAPTIVE and "marginals" not in text:
+        text = "marginals:3"
     made = release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
     assert obeys(RULED, made.records.distinct)
-    assert int(made.records.multiplicity.sum()) == (ROUNDS if algorithm == "dqrs" else (ROUNDS + 1) * EACH)
+    rounds, number = len(made.rounds), int(made.records.multiplicity.sum())
+    assert (rounds, number) == {
+        **dict.fromkeys(("dualquery", "dqrs"), (ROUNDS, ROUNDS)),
+        **dict.fromkeys(FEM_ALGORITHMS, (0, (ROUNDS + 1) * EACH)),
+        **dict.fromkeys(FITTED, (0, FIT.records)),
+    }[algorithm]
     records = made.statement["records"]
-    checked = ROUNDS if algorithm == "dqrs" else len(made.records.distinct)  # DQRS counts its rounds
+    checked = rounds or len(made.records.distinct)  # DualQuery and DQRS count their rounds
     assert records["records_that_obey_the_rules"] == checked
     assert records["rules"] == [rule.name for rule in RULES]
     replay(tmp_path / "out", tmp_path / "again")
-    for path in (tmp_path / "out").iterdir():
-        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", PLAYED)
 def test_without_the_rules_the_same_runs_break_them(algorithm: str) -> None:
     made = release(dataset(), job_of(algorithm, schema=SCHEMA), None)
     assert not obeys(RULED, made.records.distinct)
@@ -283,27 +255,22 @@ def test_rounds_of_dqrs_that_keep_queries_obey_every_rule(rows: int) -> None:
 
 
 @pytest.mark.parametrize("solver", ["cp-sat", "highs"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["dqrs", *FEM_ALGORITHMS])
 def test_records_of_exact_solvers_obey_every_rule(algorithm: str, solver: str) -> None:
     made = release(dataset(), job_of(algorithm, solver=solver), None)
     assert obeys(RULED, made.records.distinct)
 
 
 @pytest.mark.parametrize("lie", LIES)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_solver_that_lies_to_fem_sepfem_or_dqrs_breaks_no_rule(
+@pytest.mark.parametrize("algorithm", PLAYED)
+def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
     algorithm: str, lie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    liar = Fake(
-        LIES[lie], capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
-    )
-    usual = registry.get_solver
-    monkeypatch.setattr(registry, "get_solver", lambda name: liar if name == "cp-sat" else usual(name))
+    standing_in(monkeypatch, LIES[lie])
     made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert obeys(RULED, made.records.distinct)
-    if algorithm == "dqrs":
-        assert all(one.fallback is not None for one in made.rounds)
-    else:
+    assert all(one.fallback is not None for one in made.rounds)
+    if algorithm in FEM_ALGORITHMS:
         assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
 
 
@@ -312,19 +279,16 @@ def test_where_every_search_fails_a_batch_of_fem_still_obeys(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then its records are the starts of the searches, which are feasible."""
-    failing = Fake(
-        LIES["breaks down"],
-        capabilities=frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}),
-    )
+    failing = Fake(LIES["breaks down"], capabilities=TAKES_RULES)
     monkeypatch.setattr(registry, "get_solver", lambda name: failing)
     made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
     assert obeys(RULED, made.records.distinct)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_rules_that_contradict_are_refused_by_fem_sepfem_and_dqrs(algorithm: str, tmp_path: Path) -> None:
-    with pytest.raises(RulesError, match="contradict"):
+@pytest.mark.parametrize("algorithm", [*PLAYED, *MEASURED])
+def test_rules_that_contradict_are_refused_by_every_algorithm(algorithm: str, tmp_path: Path) -> None:
+    with pytest.raises(DpoptError, match="contradict"):
         release(dataset(), job_of(algorithm, schema=CONTRADICTING), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

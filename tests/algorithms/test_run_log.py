@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from dpopt.algorithms.release import release
+from dpopt.algorithms.synthesize import synthesize
 from dpopt.cli.reports import reporting as module
 from dpopt.cli.reports.reporting import RunLog
 from dpopt.errors import PlanError
 from dpopt.releases.progress import Pace, Silent, Together, stage
 from dpopt.releases.run import Sources
-from tests.algorithms.small_runs import small_release
+from tests.algorithms.small_runs import SCHEMA, Heard, dataset, job, seeded, small_release, write_table
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -104,9 +106,6 @@ def test_shares_are_written_now_and_then(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hold(tmp_path: Path) -> None:
-    from dpopt.algorithms.release import release
-    from tests.algorithms.small_runs import dataset, job, seeded
-
     log = RunLog(tmp_path / "run.log")
     made = release(dataset(), job(), tmp_path / "out", sources=Sources(sampler=seeded()), progress=log)
     log.close()
@@ -128,9 +127,6 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
 
 @pytest.mark.parametrize("algorithm", ["mwem", "adaptive", "fem", "dqrs"])
 def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: str) -> None:
-    from dpopt.algorithms.synthesize import synthesize
-    from tests.algorithms.small_runs import SCHEMA, write_table
-
     log = RunLog(tmp_path / "run.log")
     rounds: dict[str, Any] = {"selections": 3} if algorithm == "adaptive" else {"rounds": 3}
     settings: dict[str, Any] = {
@@ -153,30 +149,7 @@ def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: s
 
 
 def test_together_passes_everything_on() -> None:
-    class Noted(Silent):
-        def __init__(self) -> None:
-            super().__init__()
-            self.heard: list[object] = []
-
-        def note(self, text: str) -> None:
-            self.heard.append(text)
-
-        def owner_note(self, text: str) -> None:
-            self.heard.append(text)
-
-        def share(self, done: float) -> None:
-            self.heard.append(done)
-
-        def round(self, number: int, rounds: int, value: float) -> None:
-            self.heard.append((number, rounds, value))
-
-        def step(self, number: int, steps: int, what: str) -> None:
-            self.heard.append((number, steps, what))
-
-        def figures(self, of_round: Any) -> None:
-            self.heard.append(of_round())
-
-    one, other = Noted(), Noted()
+    one, other = Heard(), Heard()
     both = Together(one, other)
     with stage(both, "playing"):
         both.note("n")
@@ -185,8 +158,16 @@ def test_together_passes_everything_on() -> None:
         both.round(1, 2, 0.5)
         both.step(1, 2, "s")
         both.figures(lambda: {"rho": 1.0})
-    assert one.heard == other.heard == ["n", "o", 0.5, (1, 2, 0.5), (1, 2, "s"), {"rho": 1.0}]
-    assert set(one.seconds) == set(other.seconds) == set(both.seconds) == {"playing"}
+    for heard in (one, other):
+        assert (heard.notes, heard.for_the_owner, heard.stages, heard.shares) == (
+            ["n"],
+            ["o"],
+            ["playing"],
+            [0.5],
+        )
+        assert (heard.rounds, heard.steps) == ([(1, 2, 0.5)], [(1, 2, "s")])
+        assert heard.of_rounds == [{"rho": 1.0}]
+        assert set(heard.seconds) == set(both.seconds) == {"playing"}
 
 
 def test_time_left_forgets_the_rounds_that_were_read_back_at_once() -> None:
@@ -198,11 +179,8 @@ def test_time_left_forgets_the_rounds_that_were_read_back_at_once() -> None:
 
 
 def test_without_a_log_no_figures_are_asked_for() -> None:
-    class Refusing(Silent):
-        pass
-
     def figures() -> dict[str, float]:
         raise AssertionError("asked")
 
-    Refusing().figures(figures)
+    Silent().figures(figures)
     assert small_release().rounds

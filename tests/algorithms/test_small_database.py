@@ -35,6 +35,7 @@ from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.transcript.journal import read_journal
 from tests.tiny_nets import all_multisets, cells, prefixes
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of, sized_schema
 
@@ -276,7 +277,7 @@ def test_errors_are_predicted_on_public_populations() -> None:
 
 def test_a_run_is_charged_once_and_replayed_byte_for_byte(tmp_path: Path) -> None:
     run(tmp_path / "a")
-    kinds = [entry["kind"] for entry in entries(tmp_path / "a")]
+    kinds = [entry["kind"] for entry in read_journal(tmp_path / "a" / "transcript.jsonl").entries]
     assert kinds == ["reserve", "charge", "database", "finish"]
     made = replay(tmp_path / "a", tmp_path / "b")
     assert differing_files(tmp_path / "a", tmp_path / "b") == []
@@ -296,8 +297,3 @@ def test_many_databases_are_drawn_from_by_branch_and_bound(tmp_path: Path) -> No
         "drawn": "by branch and bound",
     }
     assert log_multisets(12, 12) == pytest.approx(log(comb(23, 12)))
-
-
-def entries(folder: Path) -> list[dict[str, object]]:
-    lines = (folder / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["entry"] for line in lines]

@@ -54,6 +54,7 @@ from tests.algorithms.small_runs import (
     ADD_REMOVE,
     ROWS,
     SCHEMA,
+    Heard,
     codes,
     dataset,
     job,
@@ -402,21 +403,10 @@ def interrupted(folder: Path) -> Path:
     return folder
 
 
-class Notes(Silent):
-    """Keeps what is reported."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.notes: list[str] = []
-
-    def note(self, message: str) -> None:
-        self.notes.append(message)
-
-
 def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, reported = interrupted(tmp_path / "out"), Notes()
+    folder, reported = interrupted(tmp_path / "out"), Heard()
     monkeypatch.setattr("dpopt.algorithms.synthesize.available_memory", lambda: 1_000)
     assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=reported).rounds) == 6
     (note,) = reported.notes

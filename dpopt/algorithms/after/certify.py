@@ -273,20 +273,9 @@ def certify_rounds(
 ) -> list[CertifiedRound]:
     """Bound the wanted rounds of a run, in order, leaving out those that are known.
 
-    Parameters
-    ----------
-    finished
-        The run, read from its transcript.
-    certifier
-        What bounds the rounds.
-    wanted
-        Numbers of rounds, from 1.
-    known
-        Rounds done before; those of the run's other rounds are kept as they are.
-    on_round
-        Called with all rounds done so far, by number, after each one.
-
-    Raises PlanError if a known round does not belong to this run, or states what cannot be.
+    `wanted` are numbers from 1; `known` are rounds done before, of which those that are not wanted are kept as they are.
+    `on_round` is called with all rounds done so far, by number, after each one. Raises PlanError if a known round does not
+    belong to this run, or states what cannot be.
     """
     check_known(finished, known)
     done = {one.round: one for one in known}
@@ -305,14 +294,7 @@ FORMAT = 1
 
 
 def parse_rounds(text: str, there: Collection[int]) -> list[int]:
-    """Return the rounds that a text names: "all", or numbers and ranges such as "1,5-9".
-
-    Parameters
-    ----------
-    text
-        What the user asks for.
-    there
-        Numbers of the rounds that were played.
+    """Return the rounds, of those that are there, that a text names: "all", or numbers and ranges such as "1,5-9".
 
     Raises PlanError if it is neither, or names a round that was not played.
     """

@@ -20,6 +20,7 @@ from dpopt.algorithms.dualquery.accuracy import dualquery_sections
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.errors import TranscriptError
+from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
 from dpopt.private.curators.dqrs_curator import DqrsCurator
 from dpopt.private.curators.dualquery_curator import Curator
@@ -130,17 +131,17 @@ def _plain(text: str) -> str:
     return text.encode("ascii", "replace").decode()[:200].strip()
 
 
-def _whole(value: object) -> int:
-    """Return a whole number of a transcript; true and 1.5 are none."""
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is no whole number")
-    return value
+@dataclass(frozen=True, slots=True)
+class _RoundOnFile:
+    """What `Round.to_json` writes."""
 
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
+    round: int
+    record: Any
+    objective: int
+    bound: int | None
+    stopped: str
+    fallback: str | None
+    solver: str
 
 
 def recertify(
@@ -157,19 +158,17 @@ def recertify(
     TranscriptError
         If the record does not fit the schema, breaks a rule, or its recorded objective is not its exact one.
     """
+    damage = f"round {sampled.round}: the record on file is damaged"
+    written = decode(_RoundOnFile, entry, damage, TranscriptError, header={"kind": "record"})
     try:
-        number = _whole(entry["round"])
-        found = record_from_json(entry["record"], sizes)
-        objective = _whole(entry["objective"])
-        bound = None if entry["bound"] is None else _whole(entry["bound"])
-        stopped, solver = _text(entry["stopped"]), _text(entry["solver"])
-        fallback = None if entry["fallback"] is None else _text(entry["fallback"])
+        found = record_from_json(written.record, sizes)
     except TranscriptError as error:
         raise TranscriptError(f"round {sampled.round}: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise TranscriptError(f"round {sampled.round}: the record on file is damaged: {error!r}") from error
-    if number != sampled.round:
-        raise TranscriptError(f"the record of round {number} follows the draw of round {sampled.round}")
+    if written.round != sampled.round:
+        raise TranscriptError(
+            f"the record of round {written.round} follows the draw of round {sampled.round}"
+        )
+    objective, bound = written.objective, written.bound
     problem = round_program(clauses, sizes, sampled, rules)
     certificate = certify(problem, codes_of(found))
     if certificate.broken_rules:
@@ -189,7 +188,7 @@ def recertify(
             )
         # The bound was made whole when it was recorded; read again as a float it could be rounded once more.
         certificate = replace(certificate, bound=bound, gap=bound - objective)
-    return Round(sampled, found, certificate, stopped, fallback, solver)
+    return Round(sampled, found, certificate, written.stopped, written.fallback, written.solver)
 
 
 def run(
@@ -199,24 +198,10 @@ def run(
     *,
     on_round: Callable[[int, int, Round], None] = lambda number, rounds, done: None,
 ) -> list[Round]:
-    """Play the rounds of a plan, continuing after those on file.
+    """Play the rounds of a plan, continuing after those on file; ``on_round(number, rounds, done)`` is called after each.
 
-    Parameters
-    ----------
-    walk : Walk
-        The private side gets each record and gives released values only.
-    plan : DualQueryPlan
-        Rounds T and draws s.
-    responder : BestResponder
-        The public side.
-    on_round : callable
-        Called as ``on_round(number, rounds, done)`` after each round.
-
-    Returns
-    -------
-    list of Round
-        One synthetic record per round. There is one less than planned for each torn draw on file: a part of it may have been
-        seen, so its round was charged again and the last round given up to pay for it.
+    The private side (`walk`) gets each record and gives released values only. There is one round less than planned for each
+    torn draw on file: part of it may have been seen, so its round was charged again, and the last round given up to pay for it.
     """
     rounds: list[Round] = []
     charges = list(plan.charges()[-plan.rounds :])

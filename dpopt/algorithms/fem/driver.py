@@ -51,23 +51,10 @@ def run(
     *,
     on_round: Callable[[int, int, SelectedQuery | None], None] = lambda number, rounds, selected: None,
 ) -> list[Batch]:
-    """Play the rounds of a plan, continuing after those on file.
+    """Play the rounds of a plan, continuing after those on file, and return their T + 1 batches.
 
-    Parameters
-    ----------
-    walk : Walk
-        The private side gets each batch and gives selected queries only.
-    plan : FemPlan
-    responder : PerturbedResponder
-        The public side.
-    on_round : callable
-        Called as ``on_round(number, rounds, selected)`` after each selection; `selected` is None where it is lost.
-
-    Returns
-    -------
-    list of Batch
-        T + 1 batches. A selection that was torn on file may have been seen in part: it stays charged, and its round selects
-        nothing.
+    The private side (`walk`) gets each batch and gives selected queries only. A selection that was torn on file may have been
+    seen in part: it stays charged, its round selects nothing, and ``on_round(number, rounds, selected)`` gets None.
     """
     charges = plan.charges()
     batches: list[Batch] = []

@@ -35,16 +35,7 @@ WORTH_A_THREAD = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """The records that one round made.
-
-    Attributes
-    ----------
-    round : int
-        Number of the batch, from 1.
-    records : (s, d) int32
-    fallbacks : int
-        How many of them a public fallback gave, since the solver failed.
-    """
+    """The records (s, d) that a round, from 1, made; and how many of them a public fallback gave, since the solver failed."""
 
     round: int
     records: NDArray[np.int32]

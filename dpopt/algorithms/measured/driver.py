@@ -50,23 +50,10 @@ def measure(
     *,
     on_measurement: Callable[[int, int], None] = lambda number, total: None,
 ) -> list[Answered]:
-    """Make the measurements of a plan, continuing after those on file.
+    """Make the measurements of a plan, continuing after those on file, and return them in its order.
 
-    Parameters
-    ----------
-    walk : Walk
-        The private side gives released values only.
-    plan : MeasuredPlan
-    workload : Workload
-    fitter : RecordFitter or None
-        The public side, which a plan with selections needs.
-    on_measurement : callable
-        Called after each planned measurement.
-
-    Returns
-    -------
-    list of Answered
-        In the order of the plan. A draw that was torn on file may have been seen in part: it stays charged and is left out.
+    The private side (`walk`) gives released values only; the public one (`fitter`) is needed by plans with selections. A draw
+    that was torn on file may have been seen in part: it stays charged and is left out.
     """
     answered: list[Answered] = []
     for number, planned in enumerate(plan.measurements, start=1):

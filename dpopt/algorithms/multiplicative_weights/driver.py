@@ -73,14 +73,7 @@ def play_rounds(
 ) -> Played:
     """Play the rounds of a plan, continuing after those on file.
 
-    Parameters
-    ----------
-    walk : Walk
-        The private side gives released values only.
-    plan : MultiplicativePlan
-    workload : Workload
-    learner : Learner or None
-        The public side; None where a transcript is read.
+    The private side (`walk`) gives released values only; the public one (`learner`) is None where a transcript is read.
     """
     learnt: list[tuple[int, NoisyAnswers]] = []
     for number in range(1, plan.rounds + 1):

@@ -38,15 +38,7 @@ _LEAST_SHARE = 1e-12
 class Learner:
     """Holds the distribution of a run, answers the workload by it, and changes it by what was measured.
 
-    Parameters
-    ----------
-    plan : MultiplicativePlan
-    workload : Workload
-
-    Raises
-    ------
-    PlanError
-        If the universe or the workload is too large, or the rules leave nothing; before anything is spent.
+    Raises PlanError if the universe or the workload is too large, or the rules leave nothing; before anything is spent.
     """
 
     def __init__(self, plan: MultiplicativePlan, workload: Workload) -> None:

@@ -166,12 +166,3 @@ def impossible(
         "mechanism can do better",
         "theorem": "Blum, Ligett and Roth 2013, Theorem 3.11",
     }
-
-
-def without_bins(name: str) -> str:
-    """Return what finer and finer bins of an attribute lead to: on a continuum no mechanism at all answers intervals."""
-    return (
-        f"Attribute {name!r} has many bins, and bins are what makes answers possible: on a continuous domain no "
-        "epsilon-differentially private mechanism answers intervals with errors below 1/2, for any epsilon and any number of "
-        "records (Blum, Ligett and Roth 2013, Theorem 5.1 and Corollary 5.2)"
-    )
