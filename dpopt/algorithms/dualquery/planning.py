@@ -172,13 +172,7 @@ class BudgetFit:
     ) -> DualQueryPlan:
         """Return the plan if the budget covers it."""
         if not self.allowed(rounds, draws, float(step)):
-            plan = replace(base, rounds=rounds, draws=draws, step=step)
-            spent = self._budget.spent(plan.charges())
-            raise PlanError(
-                f"T = {rounds}, s = {draws}, eta = {step} cost epsilon = {spent.epsilon:.6g} at delta = {spent.delta:g} "
-                f"(rho = {spent.rho:.6g}) under {self._request.relation.describe()}, more than {self._budget.describe()}. "
-                "Leave one of --rounds, --draws, --step out and it is fitted to the budget"
-            )
+            raise _beyond(replace(base, rounds=rounds, draws=draws, step=step), "--rounds, --draws, --step")
         if rounds < 2 and self._request.options.rounds is None:
             raise PlanError(
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
@@ -429,11 +423,16 @@ def _covered(plan: DqrsPlan, request: PlanRequest[DQRS]) -> DqrsPlan:
             tried = replace(plan, draws=plan.draws - fewer)
         if plan.budget.allows(tried.charges()):
             return tried
+    raise _beyond(plan, "--rounds, --draws")
+
+
+def _beyond(plan: DualQueryPlan, options: str) -> PlanError:
+    """Return the refusal of numbers that cost more than the budget."""
     spent = plan.budget.spent(plan.charges())
-    raise PlanError(
+    return PlanError(
         f"T = {plan.rounds}, s = {plan.draws}, eta = {plan.step} cost epsilon = {spent.epsilon:.6g} at delta = "
         f"{spent.delta:g} (rho = {spent.rho:.6g}) under {plan.relation.describe()}, more than {plan.budget.describe()}. "
-        "Leave one of --rounds, --draws out and it is fitted to the budget"
+        f"Leave one of {options} out and it is fitted to the budget"
     )
 
 

@@ -112,7 +112,7 @@ def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
     """
     asked, algorithm = request.options, request.options.algorithm
     rounds = asked.rounds or _rounds_by_rule(request, len(workload))
-    range_ = _largest_range(request, rounds)
+    range_ = largest_range(request.budget, request.relation, rounds)
     if range_ is None:
         raise PlanError(
             f"{request.budget.describe()} is too small for {rounds} selections on n = {request.size:,} records. "
@@ -142,7 +142,7 @@ def _rounds_by_rule(request: PlanRequest[FEM], queries: int) -> int:
     one_sided = request.relation is NeighbouringRelation.ADD_REMOVE
     best = _ROUNDS[0]
     for rounds in _ROUNDS:
-        range_ = _largest_range(request, rounds)
+        range_ = largest_range(request.budget, request.relation, rounds)
         if range_ is None:
             break
         loss = log(2 * queries) / (request.size * float(range_)) * (1 if one_sided else 2)
@@ -152,15 +152,15 @@ def _rounds_by_rule(request: PlanRequest[FEM], queries: int) -> int:
     return best
 
 
-def _largest_range(request: PlanRequest[FEM], rounds: int) -> Decimal | None:
-    """Return the largest range, to six digits, that the budget covers `rounds` times; None if there is none."""
-    budget = request.budget
+def largest_range(budget: Budget, relation: NeighbouringRelation, selections: int) -> Decimal | None:
+    """Return the largest range, to six digits, that a budget covers for so many selections; None if there is none."""
     if budget.accountant is Accountant.ZCDP:
-        start = sqrt(8 * budget.amount / rounds) / budget.group
+        start = sqrt(8 * budget.amount / selections) / budget.group
     else:
-        start = budget.amount / rounds / budget.group
+        start = budget.amount / selections / budget.group
+
     high = _rounded(Decimal(start) * 2)
-    while high is not None and _covers(request, rounds, high) and high < _LARGEST_RANGE:
+    while high is not None and _covers(budget, relation, selections, high) and high < _LARGEST_RANGE:
         high = _rounded(high * 2)
     low = Decimal(0)
     if high is None:
@@ -169,16 +169,15 @@ def _largest_range(request: PlanRequest[FEM], rounds: int) -> Decimal | None:
         middle = _rounded((low + high) / 2)
         if middle is None or middle in {low, high}:
             break
-        low, high = (middle, high) if _covers(request, rounds, middle) else (low, middle)
+        low, high = (middle, high) if _covers(budget, relation, selections, middle) else (low, middle)
     return low if low > 0 else None
 
 
-def _covers(request: PlanRequest[FEM], rounds: int, range_: Decimal) -> bool:
+def _covers(budget: Budget, relation: NeighbouringRelation, selections: int, range_: Decimal) -> bool:
     """Return whether the budget covers so many selections: the sums of `Budget.allows`, without a charge for each of them."""
-    parameter = selection_charge(1, range_, request.relation).parameter
-    budget = request.budget
-    together = columns_of(budget.beside).with_ranges(np.full(rounds, parameter), np.ones(rounds))
-    together = together.for_groups(budget.group)
+    parameter = selection_charge(1, range_, relation).parameter
+    ranges = np.full(selections, parameter), np.ones(selections)
+    together = columns_of(budget.beside).with_ranges(*ranges).for_groups(budget.group)
     if budget.rho is not None:
         return together.rho() <= budget.rho
     return together.epsilon(budget.accountant, budget.delta) <= (budget.left or 0.0)

@@ -17,7 +17,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.small_database.accuracy import FAILURE
-from dpopt.algorithms.small_database.planning import largest_range
+from dpopt.algorithms.small_database.planning import range_of_one
 from dpopt.errors import PlanError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.readers.open_table import AnyTable
@@ -98,7 +98,7 @@ def select_from_net(
     public = size_of(dataset, relation, n0, asked, account=account)
     size, asked = public.number, public.budget
     if asked.earlier:
-        range_ = largest_range(asked, relation)
+        range_ = range_of_one(asked, relation)
     ledger = reserved_ledger(asked, relation, (selection_charge(1, range_, relation),), account)
     curator = NetCurator(
         dataset, queries.queries, ledger, MemoryJournal(keep=False), size=size, range_=range_

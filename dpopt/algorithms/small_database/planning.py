@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal
 from math import log
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import selection_charge
+from dpopt.algorithms.fem.plan import largest_range
 from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.small_database.accuracy import (
     FAILURE,
@@ -20,7 +20,7 @@ from dpopt.algorithms.small_database.accuracy import (
     net_bound,
     vc_dimension,
 )
-from dpopt.algorithms.small_database.plan import LARGEST_RANGE, LARGEST_REACH, SmallDatabasePlan
+from dpopt.algorithms.small_database.plan import LARGEST_REACH, SmallDatabasePlan
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.net.net_distribution import (
@@ -91,7 +91,7 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
         If the universe is too large, the bound is not informative (unless the number of
         records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
     """
-    range_ = largest_range(request.budget, request.relation)
+    range_ = range_of_one(request.budget, request.relation)
     shape = Shape.of(Universe.of(workload))
     if shape.elements > MOST_ELEMENTS:
         raise PlanError(
@@ -118,19 +118,12 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
     )
 
 
-def largest_range(budget: Budget, relation: NeighbouringRelation) -> Decimal:
-    """Return the largest epsilon of one selection, to six digits, that the budget covers.
-
-    Raises PlanError if it covers none.
-    """
-    low, high = Decimal(0), LARGEST_RANGE
-    while high - low > high * Decimal("1e-7"):
-        middle = (low + high) / 2
-        covered = budget.allows((selection_charge(1, middle, relation),))
-        low, high = (middle, high) if covered else (low, middle)
-        if high < Decimal("1e-9"):
-            raise PlanError(f"{budget.describe()} is too small for one selection; raise the budget")
-    return low.quantize(Decimal(1).scaleb(low.adjusted() - _DIGITS + 1), rounding=ROUND_DOWN)
+def range_of_one(budget: Budget, relation: NeighbouringRelation) -> Decimal:
+    """Return the largest epsilon of one selection that the budget covers; PlanError if it covers none."""
+    found = largest_range(budget, relation, 1)
+    if found is None:
+        raise PlanError(f"{budget.describe()} is too small for one selection; raise the budget")
+    return found
 
 
 def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: float) -> int:

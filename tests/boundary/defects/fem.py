@@ -320,11 +320,19 @@ FEM = Mechanism(
         ),
         "pay for whatever was recalled": defect(pay_for_whatever_was_recalled, (UNPAID, REP, "draw")),
         "plan for half of each charge": defect(
-            wrap(fem_plan, "_covers", lambda usual, asked, rounds, range_: usual(asked, rounds, range_ / 2)),
+            wrap(
+                fem_plan,
+                "_covers",
+                lambda usual, budget, of, rounds, range_: usual(budget, of, rounds, range_ / 2),
+            ),
             (check_plans_keep_their_budget, REP, "budget of rho"),
         ),
         "plan for half of the rounds": defect(
-            wrap(fem_plan, "_covers", lambda usual, asked, rounds, range_: usual(asked, rounds // 2, range_)),
+            wrap(
+                fem_plan,
+                "_covers",
+                lambda usual, budget, of, rounds, range_: usual(budget, of, rounds // 2, range_),
+            ),
             (check_plans_keep_their_budget, ADD, "budget of rho"),
         ),
         "leave the last selection out of the plan": defect(

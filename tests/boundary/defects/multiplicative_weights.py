@@ -258,7 +258,7 @@ MULTIPLICATIVE = Mechanism(
                     "costs",
                     lambda usual, self, rounds: usual(self, (rounds + 1) // 2),
                 ),
-                wrap(multiplicative_planning, "_refuse_costs_beyond", lambda usual, *given: None),
+                wrap(multiplicative_planning, "refuse_costs_beyond", lambda usual, *given: None),
             ),
             (PLANS, ADD, "budget of rho"),
         ),
