@@ -296,7 +296,7 @@ def test_a_bound_reads_back_as_it_was_recorded_however_large_it_is() -> None:
         ({"objective": 99}, "the record on file has objective .*, not 99 as recorded"),
         ({"objective": None}, "the record on file is damaged"),
         ({"bound": -99}, "the bound on file, -99, does not fit"),
-        ({"bound": "high"}, "the record on file is damaged: .*expected a whole number"),
+        ({"bound": "high"}, "the record on file is damaged at .*expected a whole number"),
     ],
 )
 def test_a_recorded_round_that_contradicts_itself_is_refused(changes: dict[str, Any], message: str) -> None:
