@@ -8,15 +8,15 @@ protected too; but the release cannot show what they have in common, and the own
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, WorkloadError
-from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.engines.exact_counts import exact_counts, runs_of
+from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, SparseAnswers, shares_of_cells
 from dpopt.queries.marginal_set import MarginalSet, over_named
@@ -52,7 +52,7 @@ def marginal_errors(
     marginals: MarginalSet,
     answers: Mapping[str, Answers],
     *,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, ErrorSums]:
     """Return the errors of several sets of answers, each with an answer for every cell, in the order of the cells.
 
@@ -64,9 +64,9 @@ def marginal_errors(
 
     rows, sizes = dataset._rows, dataset._schema.sizes
     sums = {name: ErrorSums() for name in answers}
-    for part in _groups(marginals):
-        begin, end = int(marginals.starts[part.start]), int(marginals.starts[part.stop])
-        group = marginals.take(np.arange(part.start, part.stop))
+    for first, last in runs_of(marginals.starts, CELLS):
+        begin, end = int(marginals.starts[first]), int(marginals.starts[last])
+        group = marginals.take(np.arange(first, last))
         if end - begin <= CELLS:
             exact = exact_counts(dataset, group) / rows
             for name, given in answers.items():
@@ -85,16 +85,6 @@ def marginal_errors(
         if progress is not None:
             progress(end / marginals.number_of_cells)
     return sums
-
-
-def _groups(marginals: MarginalSet) -> Iterator[slice]:
-    """Return runs of marginals with at most CELLS cells together, or one marginal each."""
-    starts, first = marginals.starts, 0
-    while first < len(marginals):
-        stop = int(np.searchsorted(starts, starts[first] + CELLS, side="right")) - 1
-        stop = max(stop, first + 1)
-        yield slice(first, stop)
-        first = stop
 
 
 def _sparsely(sums: ErrorSums, truth: SparseAnswers, own: SparseAnswers, begin: int, end: int) -> ErrorSums:
@@ -155,7 +145,7 @@ def non_private_errors(
     queries: Clauses | MarginalSet,
     answers: Mapping[str, Answers],
     *,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, NonPrivateErrors]:
     """Return the errors of several sets of answers against the exact answers of the table.
 
@@ -200,7 +190,7 @@ def _clause_errors(
     clauses: Clauses,
     answers: Mapping[str, Answers],
     *,
-    progress: Callable[[float], None] | None,
+    progress: Progress | None,
 ) -> dict[str, ErrorSums]:
     exact = exact_counts(dataset, clauses, progress=progress) / dataset._rows
     return {name: ErrorSums().add(np.abs(_array(given) - exact), 0) for name, given in answers.items()}

@@ -140,11 +140,11 @@ def test_sorted_counts_are_the_largest_or_begin_with_zeros(length: int) -> None:
 def test_columns_become_counts_in_the_order_of_their_codes() -> None:
     x, y = np.array([0, 1, 1, 1]), np.array([2, 0, 0, 1])
     table = PrivateDataset.from_codes(SCHEMA, [x, y])
-    assert BinCounts.of_column(table, "y")._counts.tolist() == [2, 1, 1]
+    assert BinCounts.of_columns(table, ("y",))._counts.tolist() == [2, 1, 1]
     assert BinCounts.of_columns(table, ("x", "y"))._counts.tolist() == [0, 0, 1, 2, 1, 0]
     assert BinCounts.of_columns(table, ("y", "x"))._counts.tolist() == [0, 2, 0, 1, 1, 0]
     with pytest.raises(PrivateDataError, match="no attribute 'z'; the schema has x, y"):
-        BinCounts.of_column(table, "z")
+        BinCounts.of_columns(table, ("z",))
     with pytest.raises(PrivateDataError, match="no attribute 'z'"):
         BinCounts.of_columns(table, ("x", "z"))
 

@@ -30,7 +30,7 @@ COUNTS = [3, 0, 2, 7, 0, 0, 1, 4]
 
 
 def search(number: int = 1, start: int = 0, threshold: int = 5, comparisons: int = 3) -> IntervalSearch:
-    return IntervalSearch(number, start, threshold, comparisons, 2.0, gaussian=False)
+    return IntervalSearch(number, comparisons, 2.0, gaussian=False, start=start, threshold=threshold)
 
 
 def curator(*charges: Charge, counts: list[int] = COUNTS) -> tuple[SearchingCurator, Ledger, MemoryJournal]:
@@ -83,7 +83,7 @@ def test_all_comparisons_are_charged_and_the_rest_of_the_plan_at_the_end() -> No
     [
         (search(comparisons=2), "it may need 3"),
         (search(start=8), "from bin 8 of 8"),
-        (MedianCut(1, 0, 3, 2.0, gaussian=False), "found a MedianCut"),
+        (MedianCut(1, 3, 2.0, gaussian=False, axis=0), "found a MedianCut"),
     ],
 )
 def test_searches_that_cannot_be_made_are_refused_before_anything_is_spent(
@@ -107,20 +107,20 @@ def test_a_search_is_made_once() -> None:
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ((0, 0, 5, 3), "numbers from 1 on"),
-        ((1, -1, 5, 3), "a bin from 0 on"),
-        ((1, 0, 0, 3), "for 0 records"),
+        ((0, 0, 5, 3), "number=0"),
+        ((1, -1, 5, 3), "start=-1"),
+        ((1, 0, 0, 3), "threshold=0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(numbers: tuple[int, int, int, int], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         search(*numbers)
     with pytest.raises(PlanError, match="scale of the noise"):
-        IntervalSearch(1, 0, 5, 3, 0.0, gaussian=False)
+        IntervalSearch(1, 3, 0.0, gaussian=False, start=0, threshold=5)
     with pytest.raises(PlanError, match="scale of the noise"):
-        MedianCut(1, 0, 3, 1e16, gaussian=True)
-    with pytest.raises(PlanError, match="axis -1"):
-        MedianCut(1, -1, 3, 1.0, gaussian=True)
+        MedianCut(1, 3, 1e16, gaussian=True, axis=0)
+    with pytest.raises(PlanError, match="axis=-1"):
+        MedianCut(1, 3, 1.0, gaussian=True, axis=-1)
 
 
 def splitter(*cuts: MedianCut, shape: tuple[int, ...] = (4, 3)) -> tuple[SearchingCurator, np.ndarray]:
@@ -132,7 +132,7 @@ def splitter(*cuts: MedianCut, shape: tuple[int, ...] = (4, 3)) -> tuple[Searchi
 
 
 def test_without_noise_a_cut_is_at_the_median_of_each_box() -> None:
-    cuts = [MedianCut(1, 0, 2, 2.0, gaussian=False), MedianCut(2, 1, 1, 2.0, gaussian=False)]
+    cuts = [MedianCut(1, 2, 2.0, gaussian=False, axis=0), MedianCut(2, 1, 2.0, gaussian=False, axis=1)]
     made, cells = splitter(*cuts)
     sums = cells.sum(axis=1)
     (first,) = made.cut(cuts[0]).ends.tolist()
@@ -145,7 +145,7 @@ def test_without_noise_a_cut_is_at_the_median_of_each_box() -> None:
 
 
 def test_boxes_of_one_bin_stay_whole_and_two_bins_need_no_comparison() -> None:
-    cuts = [MedianCut(number, 0, 0, 2.0, gaussian=False) for number in (1, 2)]
+    cuts = [MedianCut(number, 0, 2.0, gaussian=False, axis=0) for number in (1, 2)]
     ledger = Ledger(EVERYTHING, ADD_REMOVE)
     ledger.reserve([])
     held = BinCounts.from_counts([5, 1])
@@ -157,19 +157,19 @@ def test_boxes_of_one_bin_stay_whole_and_two_bins_need_no_comparison() -> None:
 
 
 def test_cuts_that_cannot_be_made_are_refused() -> None:
-    cut = MedianCut(1, 0, 1, 2.0, gaussian=False)
+    cut = MedianCut(1, 1, 2.0, gaussian=False, axis=0)
     made, _ = splitter(cut)
     with pytest.raises(PlanError, match="it may need 2"):
         made.cut(cut)
     with pytest.raises(PlanError, match="one of 2 axes"):
-        made.cut(MedianCut(1, 2, 3, 2.0, gaussian=False))
+        made.cut(MedianCut(1, 3, 2.0, gaussian=False, axis=2))
     with pytest.raises(PrivateDataError, match="made for 15 bins, and 12 were counted"):
         splitter(shape=(5, 3))
 
 
 @pytest.mark.parametrize(("gaussian", "add_remove", "replace"), [(False, 1 / 2, 2 / 2), (True, 1 / 8, 4 / 8)])
 def test_a_cut_costs_what_its_differences_move(gaussian: bool, add_remove: float, replace: float) -> None:
-    cut = MedianCut(1, 0, 5, 2.0, gaussian=gaussian)
+    cut = MedianCut(1, 5, 2.0, gaussian=gaussian, axis=0)
     for relation, cost in ((ADD_REMOVE, add_remove), (REPLACE, replace)):
         charge = cut.charge(relation)
         assert charge is not None

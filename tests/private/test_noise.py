@@ -31,8 +31,3 @@ def test_scripted_noise_does_not_depend_on_the_counts(distribution: str) -> None
     noise = ScriptedNoise([4, -1])
     for counts in (np.zeros(3, dtype=np.int64), np.array([9, 9, 9])):
         assert getattr(noise, distribution)(counts, 2.0).tolist() == [4, -1, 4]
-
-
-def test_only_opendps_noise_is_private() -> None:
-    assert OpendpNoise().is_private
-    assert not ScriptedNoise([0]).is_private

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.dualquery import SAMPLER_SLACK, draw_range
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights, ScriptedSampler
 from tests.exact_distribution import (
     boundaries,
@@ -256,13 +256,6 @@ def test_the_weights_of_two_signed_queries_show_the_clamp_keeps_the_range() -> N
         ratios = [Fraction(a, b) for a, b in zip(one, two, strict=True)]
         charged = Decimal(draw_range(2, 10.0, 3, REPLACE))
         assert logarithm(max(ratios) / min(ratios)) <= charged
-
-
-def test_samplers_say_where_their_words_come_from() -> None:
-    assert ExactSampler(SystemWords()).is_private
-    assert not ExactSampler(SeededWords(1)).is_private
-    assert not ExactSampler(ScriptedWords([])).is_private
-    assert not ScriptedSampler([]).is_private
 
 
 def test_the_exact_sampler_draws_from_the_weights() -> None:

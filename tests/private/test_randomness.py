@@ -113,9 +113,3 @@ def test_scripted_words_come_in_order_and_end() -> None:
     assert source.words(2).tolist() == [5, 2**64 - 1]
     with pytest.raises(IndexError, match="the script holds 3 words, 4 were asked for"):
         source.words(2)
-
-
-def test_only_the_operating_systems_words_are_private() -> None:
-    assert SystemWords().is_private
-    assert not SeededWords(0).is_private
-    assert not ScriptedWords([]).is_private

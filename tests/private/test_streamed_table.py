@@ -176,7 +176,7 @@ def test_what_needs_columns_in_memory_refuses_a_streamed_table(tmp_path: Path) -
     streamed = StreamedTable.open(write_parquet(tmp_path / "t.parquet", frame(50)), SCHEMA)
     for use in (
         lambda: pack_columns(streamed._columns, SCHEMA.sizes),
-        lambda: BinCounts.of_column(streamed, "age"),
+        lambda: BinCounts.of_columns(streamed, ("age",)),
     ):
         with pytest.raises(PrivateDataError, match="--engine memory"):
             use()

@@ -14,8 +14,7 @@ What is done with released values afterwards costs nothing. Privacy: A3, A6 in d
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, NoReturn, Required, TypedDict, TypeVar, Unpack
+from typing import Generic, Required, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PrivacyBoundaryError
+from dpopt.errors import BudgetError
 from dpopt.files.codec import encode
 from dpopt.private.measurements.noisy_counts import Noised, with_noise
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
-from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.closed import Closed, StaysHere
+from dpopt.private.tables.dataset import Progress
 from dpopt.private.tables.public_facts import check_size
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import NoisyAnswers
@@ -71,10 +71,10 @@ class Use(TypedDict, total=False):
     words: RandomWords | None
     sampler: QuerySampler | None
     threads: int
-    progress: Callable[[float], None] | None
+    progress: Progress | None
 
 
-class Door(Generic[_Held]):
+class Door(StaysHere, Generic[_Held]):
     """Records, ledger and journal, and the order in which they are used.
 
     Privacy: A2, A3 in docs/privacy.md.
@@ -111,11 +111,6 @@ class Door(Generic[_Held]):
         self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
         if ledger.is_private and not is_trusted(use.get("sampler"), self._noise, self._words):
             ledger.mark_not_private(NOT_PRIVATE_DRAWS)
-
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError(
-            "a curator holds the records and stays in the process: no pickling, no copies"
-        )
 
     def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
         """Spend a charge that is on file, when a run is resumed.
@@ -175,13 +170,7 @@ class Door(Generic[_Held]):
         return paid
 
     def _not_drawn(self, label: str) -> None:
-        """Refuse a second draw for a label.
-
-        Raises
-        ------
-        BudgetError
-            If one was made, or may have been seen.
-        """
+        """Refuse, by BudgetError, a second draw for a label of which one was made, or may have been seen."""
         if label in self._labels:
             raise BudgetError(
                 f"{label!r} was drawn before, and no draw is repeated; each draw of a plan has a name or a round of its own"

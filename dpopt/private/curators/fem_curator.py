@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Unpack
 
@@ -14,11 +13,10 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import selection_charge, units_per_range
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
-from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SelectedQuery
 
@@ -54,7 +52,7 @@ class FemCurator(Door[PrivateDataset]):
     def __init__(
         self,
         dataset: PrivateDataset,
-        queries: MarginalSet | Clauses,
+        queries: AnyQueries,
         ledger: Ledger,
         journal: Journal,
         *,
@@ -116,13 +114,14 @@ class FemCurator(Door[PrivateDataset]):
             held = np.flatnonzero(counts)
             return held, counts[held]
         marginals, found, numbers = self._queries, [], []
-        for part, start in _parts(marginals):
-            cells = exact_counts(self._dataset, marginals.take(part), threads=self._threads)
+        for first, last in runs_of(marginals.starts, _CELLS_AT_ONCE):
+            part = marginals.take(np.arange(first, last))
+            cells = exact_counts(self._dataset, part, threads=self._threads)
             occupied = np.flatnonzero(cells)
-            found.append(occupied + start)
+            found.append(occupied + marginals.starts[first])
             numbers.append(cells[occupied])
             if self._progress is not None:
-                self._progress(float((part[-1] + 1) / len(marginals)))
+                self._progress(last / len(marginals))
         return np.concatenate(found), np.concatenate(numbers)
 
     def _answers_of(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -142,12 +141,5 @@ class FemCurator(Door[PrivateDataset]):
         return found, by.astype(np.int64)
 
 
-def _number_of(queries: MarginalSet | Clauses) -> int:
+def _number_of(queries: AnyQueries) -> int:
     return len(queries) if isinstance(queries, Clauses) else queries.number_of_cells
-
-
-def _parts(marginals: MarginalSet) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Yield consecutive marginals of not much more than 2**23 cells together, and the first cell of the first one."""
-    group = marginals.starts[:-1] // _CELLS_AT_ONCE
-    for part in np.split(np.arange(len(marginals)), np.flatnonzero(np.diff(group)) + 1):
-        yield part, int(marginals.starts[part[0]])

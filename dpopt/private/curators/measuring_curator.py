@@ -65,20 +65,13 @@ class MeasuringCurator(CountingCurator):
         PlanError, WorkloadError
             If records or candidates do not fit; nothing is spent then.
         """
-        records, multiplicity = self._checked(selection, records, multiplicity)
-        planned, what = selection.charge(self._relation), f"the selection of round {selection.round}"
-        charge = self._paid_once(planned, what, again=again, round=selection.round)
-        return self._select(selection, charge, records, multiplicity)
-
-    def _checked(
-        self, selection: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return public records that can be scored against, before anything is spent."""
         sizes = self._dataset._schema.sizes
         check_marginals(selection.candidates, sizes, f"round {selection.round}")
         records, multiplicity = selection.check_records(records, multiplicity, sizes, self._size)
         clamp_of(selection.range, selection.spread(self._relation, int(multiplicity.sum())))
-        return records, multiplicity
+        planned, what = selection.charge(self._relation), f"the selection of round {selection.round}"
+        charge = self._paid_once(planned, what, again=again, round=selection.round)
+        return self._select(selection, charge, records, multiplicity)
 
     def _select(
         self,

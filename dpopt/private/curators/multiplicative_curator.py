@@ -22,8 +22,7 @@ from dpopt.private.selections.multiplicative_scores import (
     SignedQueryDistribution,
     check_public,
 )
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.clauses import Clauses
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
@@ -75,7 +74,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     def __init__(
         self,
         dataset: PrivateDataset,
-        queries: MarginalSet | Clauses,
+        queries: AnyQueries,
         ledger: Ledger,
         journal: Journal,
         *,

@@ -17,8 +17,7 @@ from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution, clamp_at
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.clauses import Clauses
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
@@ -64,7 +63,7 @@ class NetCurator(Door[PrivateDataset]):
     def __init__(
         self,
         dataset: PrivateDataset,
-        queries: MarginalSet | Clauses,
+        queries: AnyQueries,
         ledger: Ledger,
         journal: Journal,
         *,

@@ -22,7 +22,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Use
-from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import cut_boxes, sums_before, sums_of_boxes, whole_box
@@ -31,19 +31,15 @@ from dpopt.transcript.released import NoisySearch
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalSearch:
-    """A binary search for the first bin at which the noisy count from `start` on reaches a threshold.
+class _Search:
+    """A binary search of a run, and the noise of its comparisons.
 
     Attributes
     ----------
     number : int
-        Number of the search in the run, from 1; part of the label of its charge.
-    start : int
-        The first bin of the interval.
-    threshold : int
-        In records, at least 1.
+        Number of the search, or of the cut, in the run, from 1; part of the label of its charge.
     comparisons : int
-        How many comparisons the search may make at most; all of them are charged.
+        How many comparisons each search may make at most; all of them are charged.
     scale : float
         sigma of the discrete Gaussian or b of the discrete Laplace noise of each comparison, in records.
     gaussian : bool
@@ -56,19 +52,38 @@ class IntervalSearch:
     """
 
     number: int
-    start: int
-    threshold: int
     comparisons: int
     scale: float
     gaussian: bool
 
-    def __post_init__(self) -> None:
-        if self.number < 1 or self.start < 0 or self.threshold < 1 or self.comparisons < 1:
-            raise PlanError(
-                f"found search {self.number} from bin {self.start} for {self.threshold} records with {self.comparisons} "
-                "comparisons; expected numbers from 1 on, and a bin from 0 on"
-            )
+    @property
+    def name(self) -> str:
+        """What is compared, in words."""
+        raise NotImplementedError
+
+    def _check(self, *in_range: bool) -> None:
+        if self.number < 1 or not all(in_range):
+            raise PlanError(f"found {self!r}; numbers and thresholds begin with 1, bins and axes with 0")
         check_scale(self.name, self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSearch(_Search):
+    """A binary search for the first bin at which the noisy count from `start` on reaches a threshold; one comparison or more.
+
+    Attributes
+    ----------
+    start : int
+        The first bin of the interval.
+    threshold : int
+        In records, at least 1.
+    """
+
+    start: int
+    threshold: int
+
+    def __post_init__(self) -> None:
+        self._check(self.comparisons >= 1, self.start >= 0, self.threshold >= 1)
 
     @property
     def name(self) -> str:
@@ -109,40 +124,18 @@ def comparisons_needed(bins: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class MedianCut:
-    """A cut of all boxes of a partition along an axis, each at its noisy median.
+class MedianCut(_Search):
+    """A cut of all boxes of a partition along an axis, each at its noisy median, without comparisons where they have two bins.
 
     Attributes
     ----------
-    number : int
-        Number of the cut in the run, from 1; part of the label of its charge.
     axis : int
-    comparisons : int
-        How many comparisons each search may make at most; all are charged. 0 where boxes have two bins at most.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace noise of each difference, in records.
-    gaussian : bool
-        Which of the two.
-
-    Raises
-    ------
-    PlanError
-        If a number is out of range.
     """
 
-    number: int
     axis: int
-    comparisons: int
-    scale: float
-    gaussian: bool
 
     def __post_init__(self) -> None:
-        if self.number < 1 or self.axis < 0 or self.comparisons < 0:
-            raise PlanError(
-                f"found cut {self.number} along axis {self.axis} with {self.comparisons} comparisons; expected numbers from 1, "
-                "0 and 0 on"
-            )
-        check_scale(self.name, self.scale)
+        self._check(self.comparisons >= 0, self.axis >= 0)
 
     @property
     def name(self) -> str:
@@ -161,13 +154,7 @@ class MedianCut:
         if not self.comparisons:
             return None
         sensitivity = 1 if relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
-        single = measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
-        return replace(single, count=self.comparisons)
-
-
-_Search = IntervalSearch | MedianCut
+        return replace(noise_charge(self, sensitivity, relation), count=self.comparisons)
 
 
 class SearchingCurator(CountingCurator):

@@ -25,9 +25,8 @@ from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import Progress, TableSource, WatchedFiles, column_positions
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.private.readers.table_sources import TableSource, WatchedFiles, column_positions
+from dpopt.private.tables.dataset import AnyQueries, Progress
 from dpopt.schema.schema import Schema
 
 Part: TypeAlias = tuple[RowGroups, ...] | CsvFile
@@ -296,13 +295,7 @@ class DistributedTable(TableInFiles):
             counted.append((part, own.result()))
         return counted
 
-    def _count(
-        self,
-        queries: MarginalSet | Clauses,
-        *,
-        threads: int,
-        progress: Callable[[float], None] | None,
-    ) -> NDArray[np.int64]:
+    def _count(self, queries: AnyQueries, *, threads: int, progress: Progress | None) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`. Workers read their parts."""
         self._opened()
         named = NamedQueries.of(self._schema, queries)

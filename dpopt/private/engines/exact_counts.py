@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, Progress
+
+
+def runs_of(starts: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, last) of runs of marginals with at most `most` cells together, or of one, by their first cells."""
+    first = 0
+    while first < len(starts) - 1:
+        last = max(int(np.searchsorted(starts, starts[first] + most, side="right")) - 1, first + 1)
+        yield first, last
+        first = last
 
 
 def exact_counts(
-    dataset: PrivateDataset,
-    queries: MarginalSet | Clauses,
-    *,
-    threads: int = 2,
-    progress: Callable[[float], None] | None = None,
+    dataset: PrivateDataset, queries: AnyQueries, *, threads: int = 2, progress: Progress | None = None
 ) -> NDArray[np.int64]:
     """Return how many records lie in each cell, or satisfy each clause. Private.
 

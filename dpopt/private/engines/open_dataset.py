@@ -9,8 +9,7 @@ from dpopt.errors import PlanError
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import Progress
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.schema.schema import Schema
 
 MEMORY, STREAM, DASK = "memory", "stream", "dask"

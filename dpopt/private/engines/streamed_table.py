@@ -21,15 +21,8 @@ from dpopt.private.readers.batch_reader import BatchReader, KeptRows
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import (
-    BATCH_ROWS,
-    Progress,
-    TableSource,
-    WatchedFiles,
-    column_positions,
-)
-from dpopt.private.tables.dataset import Codes, PrivateDataset, least_dtype
-from dpopt.queries.clauses import Clauses
+from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, WatchedFiles, column_positions
+from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Progress, least_dtype
 from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
 
@@ -86,11 +79,11 @@ class NamedQueries:
 
     attributes: NDArray[np.int64]
     sizes: NDArray[np.int32]
-    queries: MarginalSet | Clauses
+    queries: AnyQueries
     rows_at_a_time: int
 
     @classmethod
-    def of(cls, schema: Schema, queries: MarginalSet | Clauses) -> NamedQueries:
+    def of(cls, schema: Schema, queries: AnyQueries) -> NamedQueries:
         """Renumber queries over a schema.
 
         Raises
@@ -256,13 +249,7 @@ class StreamedTable(TableInFiles):
             _files=files,
         )
 
-    def _count(
-        self,
-        queries: MarginalSet | Clauses,
-        *,
-        threads: int,
-        progress: Callable[[float], None] | None,
-    ) -> NDArray[np.int64]:
+    def _count(self, queries: AnyQueries, *, threads: int, progress: Progress | None) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`. Reads the table once."""
         named = NamedQueries.of(self._schema, queries)
         counter = BatchCounter(named, threads=threads)

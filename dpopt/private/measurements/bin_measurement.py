@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
 from dpopt.private.tables.bin_counts import BinCounts
 
 
@@ -79,9 +78,7 @@ class GroupSums(_Measurement):
         """
         if bins_of_a_record != 1:
             raise PlanError(f"{self.name}: groups of nodes are not measured; an edge may count twice in one")
-        return measurement_charge(
-            self.name, _sensitivity(1, relation), self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, once_or_twice(1, relation), relation)
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the sums, (number,). Private.
@@ -127,10 +124,7 @@ class SortedCounts(_Measurement):
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
         `tests/private/test_bin_curator.py`.
         """
-        sensitivity = _sensitivity(bins_of_a_record, relation)
-        return measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, once_or_twice(bins_of_a_record, relation), relation)
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the counts in order, (length,). Private."""
@@ -150,9 +144,7 @@ class BinsInUse(_Measurement):
         noise. Privacy: C1, C7 in docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
         """
         sensitivity = bins_of_a_record**2 if self.gaussian else bins_of_a_record
-        return measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, sensitivity, relation)
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the number, (1,). Private."""
@@ -160,7 +152,3 @@ class BinsInUse(_Measurement):
 
 
 BinMeasurement = GroupSums | SortedCounts | BinsInUse
-
-
-def _sensitivity(bins: int, relation: NeighbouringRelation) -> int:
-    return bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins

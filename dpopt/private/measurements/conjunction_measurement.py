@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
+from dpopt.private.measurements.noisy_counts import noise_charge
 from dpopt.private.tables.closed import Declared
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
@@ -47,25 +46,34 @@ class ListTable(Declared[PrivateLists, ListCoefficients]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListCounts:
-    """What the rows count in all conjunctions of a number of literals, and the noise on each.
+class _Conjunctions:
+    """All conjunctions of a number of literals, and the noise on the count of each.
 
     Attributes
     ----------
     size : int
-        How many literals; 0 for the empty conjunction, which is true everywhere.
+        How many literals.
     scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the coefficients.
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records, or in units of coefficients.
     gaussian : bool
+        Which of the two.
     """
 
     size: int
     scale: float
     gaussian: bool
 
+    def _check_size(self, least: int, most: int) -> None:
+        if not least <= self.size <= most:
+            raise PlanError(f"conjunctions of {self.size} literals; expected {least} to {most}")
+
+
+@dataclass(frozen=True, slots=True)
+class ListCounts(_Conjunctions):
+    """What the rows count in all conjunctions of a number of literals; of 0, the empty one, which is true everywhere."""
+
     def __post_init__(self) -> None:
-        if not 0 <= self.size <= LARGEST_LENGTH:
-            raise PlanError(f"conjunctions of {self.size} literals; expected 0 to {LARGEST_LENGTH}")
+        self._check_size(0, LARGEST_LENGTH)
 
     @property
     def name(self) -> str:
@@ -96,9 +104,7 @@ class ListCounts:
         sensitivity = coefficients.sensitivity(
             self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE, squared=self.gaussian
         )
-        return measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, sensitivity, relation)
 
     def exact(self, table: ListTable, *_: object) -> NDArray[np.int64]:
         """Return what the rows count. Private."""
@@ -118,7 +124,7 @@ class ConjunctionTable(Declared[PrivateDataset, ChosenLiterals]):
         if records._schema.fingerprint() != public.schema.fingerprint():
             raise PrivateDataError("the table was read with other attributes than those of the literals")
 
-    def count(self, most: int, *, threads: int = 2, progress: Callable[[float], None] | None = None) -> None:
+    def count(self, most: int, *, threads: int = 2, progress: Progress | None = None) -> None:
         """Count all conjunctions of 1, ..., `most` literals, for the measurements to come; nothing leaves."""
         from dpopt.queries.counting.subset_kernels import count_subsets
 
@@ -141,25 +147,11 @@ def packed_literals(dataset: PrivateDataset, literals: ChosenLiterals) -> NDArra
 
 
 @dataclass(frozen=True, slots=True)
-class ConjunctionCounts:
-    """All conjunctions of a number of literals, and the noise on each.
-
-    Attributes
-    ----------
-    size : int
-        How many literals; at least 1.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
-    gaussian : bool
-    """
-
-    size: int
-    scale: float
-    gaussian: bool
+class ConjunctionCounts(_Conjunctions):
+    """How many records satisfy all conjunctions of a number of literals, at least 1."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.size <= LARGEST_SIZE:
-            raise PlanError(f"conjunctions of {self.size} literals; expected 1 to {LARGEST_SIZE}")
+        self._check_size(1, LARGEST_SIZE)
 
     @property
     def name(self) -> str:
@@ -176,9 +168,7 @@ class ConjunctionCounts:
         sensitivity = literals.groups.sensitivity(
             self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE
         )
-        return measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, sensitivity, relation)
 
     def exact(
         self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = 2

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.measurement import NumberOfRecords
-from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.private.tables.closed import Declared
 from dpopt.queries.halfspaces.halfspaces import Projections
@@ -84,7 +83,7 @@ class Sides(_Noised):
         `tests/private/test_halfspace_curator.py`.
         """
         _, _, m, h = projections.shape
-        return measurement_charge(self.name, m * h, self.scale, gaussian=self.gaussian, relation=relation)
+        return noise_charge(self, m * h, relation)
 
     def exact(
         self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = 2
@@ -132,10 +131,7 @@ class Arcs(_Noised):
                 f"found arcs of 2^{self.height} of {bins} bins, T = {dimension}; expected T = 2, and two or more arcs of "
                 "equal numbers of bins"
             )
-        sensitivity = m if relation is NeighbouringRelation.ADD_REMOVE else 2 * m
-        return measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, once_or_twice(m, relation), relation)
 
     def exact(self, points: ProjectedPoints, *_: object) -> NDArray[np.int64]:
         """Return the numbers, (m 2 h / 2^height,), from those of the bins. Private."""

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import SizeMeasurement, measurement_charge
+from dpopt.accounting.measurements import SizeMeasurement
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -41,14 +41,14 @@ class Measurement:
     """
 
     name: str
-    queries: MarginalSet | Clauses
+    queries: AnyQueries
     scale: float
     gaussian: bool
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise PlanError(f"a measurement needs a name, found {self.name!r}; say in words what is counted")
-        if not isinstance(self.queries, MarginalSet | Clauses) or not len(self.queries):
+        if not isinstance(self.queries, AnyQueries) or not len(self.queries):
             raise PlanError(f"{self.name}: there is nothing to count; give at least one marginal or clause")
         check_scale(self.name, self.scale)
 
@@ -77,15 +77,12 @@ class Measurement:
         """
         self.check_against(sizes)
         sensitivity = self.sensitivity(relation, sizes)
-        return measurement_charge(
-            self.name, sensitivity, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return noise_charge(self, sensitivity, relation)
 
     def sensitivity(self, relation: NeighbouringRelation, sizes: NDArray[np.integer]) -> int:
         """Return an upper bound of how many counts differ, each by 1, between two neighbours."""
         if isinstance(self.queries, MarginalSet):
-            marginals = len(self.queries)
-            return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
+            return once_or_twice(len(self.queries), relation)
         from dpopt.queries.sensitivity.clauses import count_sensitivity
 
         found = count_sensitivity(self.queries, sizes)
@@ -98,13 +95,7 @@ class Measurement:
         return exact_counts(dataset, self.queries, threads=threads)
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
-        """Refuse queries that belong to another schema.
-
-        Raises
-        ------
-        WorkloadError
-            If they name an attribute or a code that does not exist.
-        """
+        """Refuse, by WorkloadError, queries that name an attribute or a code that does not exist."""
         if isinstance(self.queries, Clauses):
             self.queries.check_against(sizes)
             return
@@ -112,13 +103,7 @@ class Measurement:
 
 
 def check_marginals(marginals: MarginalSet, sizes: NDArray[np.integer], what: str) -> None:
-    """Refuse marginals over other attributes than a schema's, or over codes that it does not have.
-
-    Raises
-    ------
-    WorkloadError
-        If they do not fit.
-    """
+    """Refuse, by WorkloadError, marginals over other attributes than a schema's, or over codes that it does not have."""
     domains = marginals.domains
     fits = domains.counts.size == len(sizes) and bool(
         np.all(domains.codes < np.repeat(sizes, domains.counts)) and np.all(domains.codes >= 0)

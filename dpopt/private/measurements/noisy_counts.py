@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Protocol
@@ -11,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
+from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
+from dpopt.private.tables.dataset import Progress
 from dpopt.transcript.released import NoisyAnswers
 
 CHUNK = 100_000
@@ -40,15 +41,22 @@ class Noised(Protocol):
         ...
 
 
+def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRelation) -> Charge:
+    """Return what a measurement costs, by `measurement_charge`: name and noise are its own. Privacy: C1 in docs/privacy.md."""
+    return measurement_charge(
+        measurement.name, sensitivity, measurement.scale, gaussian=measurement.gaussian, relation=relation
+    )
+
+
+def once_or_twice(sensitivity: int, relation: NeighbouringRelation) -> int:
+    """Return by how much neighbours differ of whose counts one record moves so much: twice that if it is replaced."""
+    return sensitivity if relation is NeighbouringRelation.ADD_REMOVE else 2 * sensitivity
+
+
 def check_scale(what: str, scale: float, units: str = " records") -> None:
-    """Refuse noise that is none, or beyond 64 bits.
+    """Refuse, by PlanError, noise that is none, or beyond 64 bits: a scale that is not from 1e-9 to below 1e15.
 
     Counts stay below 2^40, so a draw that leaves 64 bits would be 9,000 scales away: probability below exp(-9000).
-
-    Raises
-    ------
-    PlanError
-        Unless the scale is from 1e-9 to below 1e15.
     """
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
         raise PlanError(
@@ -63,7 +71,7 @@ def with_noise(
     noise: Noise,
     *,
     threads: int = 2,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> NoisyAnswers:
     """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.
 

@@ -19,11 +19,6 @@ DISCRETE_GAUSSIAN, DISCRETE_LAPLACE = "discrete Gaussian", "discrete Laplace"
 class Noise(Protocol):
     """A source of integer noise for counts."""
 
-    @property
-    def is_private(self) -> bool:
-        """Whether the noise comes from OpenDP's exact samplers and from nowhere else."""
-        ...
-
     def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return counts plus independent discrete Gaussian noise of parameter sigma = `scale`."""
         ...
@@ -35,8 +30,6 @@ class Noise(Protocol):
 
 class OpendpNoise:
     """Noise drawn by OpenDP."""
-
-    is_private = True
 
     def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return counts plus independent discrete Gaussian noise of parameter sigma = `scale`."""
@@ -59,8 +52,6 @@ class OpendpNoise:
 
 class ScriptedNoise:
     """Noisy values given in advance, whatever the counts: for tests of noninterference; never private."""
-
-    is_private = False
 
     def __init__(self, values: list[int]) -> None:
         self._values = np.array(values, dtype=np.int64)

@@ -1,8 +1,7 @@
 """The operating system's generator: the source of all private draws but the noise on counts (`dpopt.private.mechanisms.noise`).
 
 There is no seed. `SeededWords` and `ScriptedWords` exist for tests, simulations on public data and reproducible
-experiments; they declare themselves not private, and every ledger that they touch reads infinite. Privacy: A7 in
-docs/privacy.md.
+experiments; every ledger that they touch reads infinite (`is_trusted`). Privacy: A7 in docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -18,11 +17,6 @@ from numpy.typing import NDArray
 class RandomWords(Protocol):
     """A source of independent, uniform 64-bit words."""
 
-    @property
-    def is_private(self) -> bool:
-        """Whether the words come from the operating system's generator and from nowhere else."""
-        ...
-
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return `count` fresh words; no word is ever returned twice."""
         ...
@@ -31,8 +25,6 @@ class RandomWords(Protocol):
 class SystemWords:
     """Words from the operating system's cryptographic generator."""
 
-    is_private = True
-
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return `count` fresh words."""
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
@@ -40,8 +32,6 @@ class SystemWords:
 
 class SeededWords:
     """Words that a seed determines: for simulations on public data and for experiments, never private."""
-
-    is_private = False
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Philox(key=seed)
@@ -53,8 +43,6 @@ class SeededWords:
 
 class ScriptedWords:
     """Words given in advance, for tests of exact output distributions; never private."""
-
-    is_private = False
 
     def __init__(self, words: Sequence[int]) -> None:
         self._words = np.array(words, dtype=np.uint64)

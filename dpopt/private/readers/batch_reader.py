@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.table_problems import NO_TEXT, ColumnProblems
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, TableSource, column_positions
-from dpopt.private.tables.dataset import Codes
+from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, column_positions
+from dpopt.private.tables.dataset import Codes, Progress
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -340,13 +340,7 @@ class BatchReader:
 def refuse_what_does_not_fit(
     source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str]
 ) -> None:
-    """Refuse a table whose rows (`faults`) or values of its columns did not fit.
-
-    Raises
-    ------
-    PrivateDataError
-        The message names columns, lines and values.
-    """
+    """Refuse, by PrivateDataError, a table whose rows (`faults`) or values of its columns did not fit."""
     found = what_does_not_fit(source, columns, faults)
     if found:
         raise PrivateDataError(f"{source.title} does not fit the schema\n{found}")

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.table_problems import counted, shown
-from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, checked_names
+from dpopt.private.readers.table_sources import BATCH_ROWS, checked_names
 from dpopt.private.readers.text_fields import Fields, Malformed, TextForm, fields_of, is_packed, table_columns
+from dpopt.private.tables.dataset import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

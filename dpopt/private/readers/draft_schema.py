@@ -17,7 +17,7 @@ from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import NO_TEXT, counted, shown
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import Progress
+from dpopt.private.tables.dataset import Progress
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Schema, Value
 
 if TYPE_CHECKING:

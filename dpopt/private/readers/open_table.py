@@ -12,6 +12,7 @@ from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.binary.matrices import is_sparse_matrix
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.parquet_source import ParquetSource
+from dpopt.private.readers.table_problems import unreadable
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import MemorySource, TableSource
 
@@ -95,7 +96,7 @@ def first_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise PrivateDataError(f"there is no file {str(path)!r}{_neighbours(path)}") from None
     except OSError as problem:
-        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+        raise unreadable(path, problem) from problem
     return start
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,8 @@ import numpy as np
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.table_problems import shown
-from dpopt.private.readers.table_sources import BATCH_ROWS, Progress, checked_names, given_names
+from dpopt.private.readers.table_sources import BATCH_ROWS, checked_names, given_names
+from dpopt.private.tables.dataset import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,18 +125,13 @@ class ParquetSource:
         places = np.floor(middles * number / max(sizes.sum(), 1.0)).astype(np.int64)
         parts = []
         for place in np.unique(places):
-            chosen = [held[index] for index in np.flatnonzero(places == place)]
-            paths = dict.fromkeys(path for path, _, _ in chosen)
-            parts.append(
-                tuple(
-                    RowGroups(
-                        path,
-                        tuple(group for other, group, _ in chosen if other == path),
-                        sum(rows for other, _, rows in chosen if other == path),
-                    )
-                    for path in paths
-                )
-            )
+            part = []
+            for path, of_file in groupby(
+                (held[index] for index in np.flatnonzero(places == place)), itemgetter(0)
+            ):
+                _, groups, rows = zip(*of_file, strict=True)
+                part.append(RowGroups(path, groups, sum(rows)))
+            parts.append(tuple(part))
         return parts
 
     def _check(self, path: Path, file: pq.ParquetFile, wanted: Sequence[str]) -> None:

@@ -18,9 +18,10 @@ from dpopt.private.readers.encode import as_floats
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import refuse_faults, shown
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import Progress, column_positions
+from dpopt.private.readers.table_sources import column_positions
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.dataset import Progress
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Scaling
 
 if TYPE_CHECKING:
@@ -120,9 +121,9 @@ def read_points(
         As `HalfspacePoints.of`, or if the table cannot be read; the message may quote it.
     """
     if isinstance(table, np.ndarray):
-        return HalfspacePoints.of(_numbers_of(table, "the array"), columns)
-    if isinstance(table, str | os.PathLike) and _is_npy(Path(table)):
-        return HalfspacePoints.of(_npy(Path(table)), columns)
+        return _points(table, "the array", columns)
+    if isinstance(table, str | os.PathLike) and _is_npy(path := Path(table)):
+        return _points(read_array(path, _damaged(path), PrivateDataError), path.name, columns)
     _, values = _columns_of_numbers(table, columns.names, reading, progress)
     return HalfspacePoints.of(np.stack(values, axis=1), columns)
 
@@ -131,8 +132,7 @@ def columns_of_array(path: Path) -> int | None:
     """Return how many columns the array in a .npy file has; None if the file is none."""
     if not _is_npy(path):
         return None
-    shape, kind = array_header(path, _damaged(path), PrivateDataError)
-    return int(_checked_form(shape, kind, path.name)[1])
+    return _width(*array_header(path, _damaged(path), PrivateDataError), path.name)
 
 
 def _scaled(values: NDArray[np.float64], columns: PointColumns) -> NDArray[np.float64]:
@@ -179,25 +179,22 @@ def _is_npy(path: Path) -> bool:
         return False
 
 
-def _npy(path: Path) -> NDArray[np.float64]:
-    return _numbers_of(read_array(path, _damaged(path), PrivateDataError), path.name)
-
-
 def _damaged(path: Path) -> str:
     return f"{path.name} is no readable .npy file"
 
 
-def _numbers_of(found: NDArray[np.generic], title: str) -> NDArray[np.float64]:
-    _checked_form(found.shape, found.dtype, title)
-    return np.asarray(found, dtype=np.float64)
+def _points(found: NDArray[np.generic], title: str, columns: PointColumns) -> HalfspacePoints:
+    _width(found.shape, found.dtype, title)
+    return HalfspacePoints.of(np.asarray(found, dtype=np.float64), columns)
 
 
-def _checked_form(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> tuple[int, ...]:
+def _width(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> int:
+    """Return the number of columns of an array of points."""
     if len(shape) != 2 or kind.kind not in "iuf":
         raise PrivateDataError(
             f"{title} has the shape {shape} and the type {kind}; expected one row of numbers for each record"
         )
-    return shape
+    return shape[1]
 
 
 def _columns_of_numbers(

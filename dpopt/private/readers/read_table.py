@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.table_sources import Progress, TableSource
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.readers.table_sources import TableSource
+from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.schema.schema import Schema
 
 
@@ -114,13 +114,7 @@ def fit_of_table(
 
 
 def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> None:
-    """Refuse a table without rows, unless the reading is total: that there are none is private then, too.
-
-    Raises
-    ------
-    PrivateDataError
-        With what was expected.
-    """
+    """Refuse, by PrivateDataError, a table without rows, unless the reading is total: that there are none is private then."""
     if rows == 0 and not how.on_invalid.is_total:
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
 

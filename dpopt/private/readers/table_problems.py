@@ -6,6 +6,7 @@ import difflib
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dpopt.errors import PrivateDataError
 from dpopt.schema.schema import Attribute, AttributeKind, number_text, value_text
@@ -183,13 +184,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def refuse_faults(title: str, faults: Sequence[str]) -> None:
-    """Refuse a table if something is wrong with whole rows.
+def unreadable(path: Path, problem: OSError) -> PrivateDataError:
+    """Return the error of a file that cannot be read."""
+    return PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}")
 
-    Raises
-    ------
-    PrivateDataError
-        With the faults.
-    """
+
+def refuse_faults(title: str, faults: Sequence[str]) -> None:
+    """Refuse a table, by PrivateDataError, if something is wrong with whole rows."""
     if faults:
         raise PrivateDataError(f"{title}:\n" + "\n".join(faults))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from dpopt.accounting.relations import NeighbouringRelation
@@ -190,28 +190,14 @@ class TableReading:
     rows_per_person: int | None = None
 
     def __post_init__(self) -> None:
-        if self.layout is not None:
-            object.__setattr__(self, "layout", Layout.named(self.layout))
-        if self.first_item is not None and not _is_whole(self.first_item, 0, LARGEST_FIRST_ITEM):
-            raise SchemaError(
-                f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found "
-                f"{shown(self.first_item)}"
-            )
-        if self.pair_columns is not None:
-            object.__setattr__(self, "pair_columns", _two_columns(self.pair_columns))
+        for name, checked in _CHECKED.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, checked(getattr(self, name)))
         for name in ("header", "quotes", "multiline"):
             if not isinstance(getattr(self, name), bool):
                 raise SchemaError(f"'{name}' is true or false, found {shown(getattr(self, name))}")
-        if self.separator is not None:
-            object.__setattr__(self, "separator", _separator(self.separator))
-        if self.decimal not in {".", ","}:
-            raise SchemaError(f"the decimal mark is '.' or ','; found {shown(self.decimal)}")
-        object.__setattr__(self, "encoding", _encoding(self.encoding))
         if self.multiline and not self.quotes:
             raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
-        if self.column_names is not None:
-            object.__setattr__(self, "column_names", _texts(self.column_names))
-        object.__setattr__(self, "on_invalid", parse_on_invalid(self.on_invalid))
         self._check_person()
         usual = {field.name: field.default for field in fields(self)}
         for name, (option, takers) in _TAKERS.items():
@@ -249,13 +235,7 @@ class TableReading:
         return None if self.person is None else "--person"
 
     def check_relation(self, relation: NeighbouringRelation) -> None:
-        """Refuse what needs a private number of records where that number is public.
-
-        Raises
-        ------
-        PlanError
-            With the option.
-        """
+        """Refuse, by PlanError, what needs a private number of records where that number is public."""
         option = self._deciding_option()
         if relation is NeighbouringRelation.REPLACE_ONE and option is not None:
             raise PlanError(
@@ -386,6 +366,20 @@ def _is_whole(found: object, least: int, most: float) -> bool:
     return isinstance(found, int) and not isinstance(found, bool) and least <= found <= most
 
 
+def _first_item(given: object) -> int:
+    if not _is_whole(given, 0, LARGEST_FIRST_ITEM):
+        raise SchemaError(
+            f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found {shown(given)}"
+        )
+    return given  # type: ignore[return-value]
+
+
+def _decimal(given: object) -> str:
+    if given not in {".", ","}:
+        raise SchemaError(f"the decimal mark is '.' or ','; found {shown(given)}")
+    return str(given)
+
+
 def _separator(given: object) -> str:
     if given == "\t":
         return "tab"
@@ -436,6 +430,18 @@ def _two_columns(given: object) -> tuple[int, int]:
         )
     return given  # type: ignore[return-value]
 
+
+_CHECKED: Mapping[str, Callable[..., object]] = {
+    "layout": Layout.named,
+    "first_item": _first_item,
+    "pair_columns": _two_columns,
+    "separator": _separator,
+    "decimal": _decimal,
+    "encoding": _encoding,
+    "column_names": _texts,
+    "on_invalid": parse_on_invalid,
+}
+"""What each declaration becomes, where it is one."""
 
 AS_USUAL = TableReading()
 """Values that are not declared are errors, and a table's own names are used."""

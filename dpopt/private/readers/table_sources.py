@@ -7,7 +7,7 @@ import difflib
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.table_problems import NO_TEXT, counted, shown
+from dpopt.private.readers.table_problems import NO_TEXT, counted, shown, unreadable
+from dpopt.private.tables.dataset import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-Progress = Callable[[float], None]  # called with the fraction that is done, from 0 to 1
 
 BATCH_ROWS = 2**17
 """Rows that are encoded at a time, where the source lets one choose."""
@@ -262,13 +261,7 @@ class WatchedFiles:
         return cls(tuple(paths), tuple(_state(path) for path in paths))
 
     def check(self, paths: Sequence[Path]) -> None:
-        """Refuse files that are not the same any more, or others.
-
-        Raises
-        ------
-        PrivateDataError
-            If a file was added, removed or changed.
-        """
+        """Refuse, by PrivateDataError, files that are not the same any more, or others."""
         for path in sorted({*self.paths, *paths}):
             if (path in self.paths) is not (path in paths):
                 raise PrivateDataError(
@@ -290,7 +283,7 @@ def _state(path: Path) -> tuple[int, ...]:
     try:
         found = path.stat()
     except OSError as problem:
-        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+        raise unreadable(path, problem) from problem
     if not stat.S_ISREG(found.st_mode):
         raise PrivateDataError(
             f"{str(path)!r} is no regular file and can be read once only; save it as a file, or use --engine memory"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.table_problems import counted, refuse_faults
+from dpopt.private.readers.table_problems import counted, refuse_faults, unreadable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,8 +58,8 @@ def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterato
     """
     parts: list[bytes] = []
     held, skipping = 0, False
-    with _opened(path, packed=packed) as stream:
-        while read := _read(path, stream, size or BLOCK_BYTES):
+    with _readable(path), path.open("rb") as file, _unpacked(file, packed=packed) as stream:
+        while read := stream.read(size or BLOCK_BYTES):
             first, end = read.find(b"\n") + 1, read.rfind(b"\n") + 1
             skipping |= held + (first or len(read)) > LONGEST_LINE + (first > 0)
             if skipping:
@@ -81,26 +81,17 @@ def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterato
 
 
 @contextmanager
-def _opened(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+def _readable(path: Path) -> Iterator[None]:
     try:
-        file = path.open("rb")
-    except OSError as problem:
-        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
-    with file:
-        if packed:
-            with gzip.GzipFile(fileobj=file) as stream:
-                yield stream  # type: ignore[misc]  # it reads as any binary file
-        else:
-            yield file
-
-
-def _read(path: Path, stream: IO[bytes], size: int) -> bytes:
-    try:
-        return stream.read(size)
+        yield
     except _BROKEN as problem:
         raise PrivateDataError(f"{path.name} is a damaged or incomplete gzip file: {problem}") from problem
     except OSError as problem:
-        raise PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}") from problem
+        raise unreadable(path, problem) from problem
+
+
+def _unpacked(file: IO[bytes], *, packed: bool) -> AbstractContextManager[IO[bytes]]:
+    return gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[return-value]  # it reads as any binary file
 
 
 _BLANKS = " \t\r\v\f"
@@ -304,13 +295,7 @@ class Malformed(Faults):
         return ["\n".join(lines)]
 
     def refuse(self, title: str) -> None:
-        """Refuse the file if there were any.
-
-        Raises
-        ------
-        PrivateDataError
-            With lines and what they hold, for the owner.
-        """
+        """Refuse the file, by PrivateDataError, if there were any."""
         refuse_faults(title, self.message())
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivacyBoundaryError
-from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.engines.exact_counts import exact_counts, runs_of
+from dpopt.private.tables.closed import StaysHere
+from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 
@@ -26,7 +24,7 @@ KEPT_BYTES = 2**30
 _Counted = tuple[NDArray[np.int32], NDArray[np.signedinteger]]
 
 
-class CandidateScores:
+class CandidateScores(StaysHere):
     """Scores of marginals by the distance between their exact counts and those of public records.
 
     Parameters
@@ -59,9 +57,6 @@ class CandidateScores:
         self._kept: dict[tuple[int, ...], _Counted] = {}
         self._kept_bytes = 0
 
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError("scores hold exact counts and stay in the process: no pickling, no copies")
-
     def of(
         self,
         candidates: MarginalSet,
@@ -69,7 +64,7 @@ class CandidateScores:
         records: NDArray[np.int32],
         multiplicity: NDArray[np.int64],
         *,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
     ) -> list[int]:
         """Return the score of each candidate, before penalties, in units of 1 / N records; N is the sum of multiplicities.
 
@@ -81,7 +76,7 @@ class CandidateScores:
         pick = 0 if score == "l1" else 1
         scores: list[int] = []
         with ThreadPoolExecutor(self._threads) as pool:
-            for first, last in _groups(candidates.cells(), GROUP_CELLS):
+            for first, last in runs_of(candidates.starts, GROUP_CELLS):
                 group = candidates.take(list(range(first, last)))
                 counted = self._counted(group)
                 edges = np.linspace(0, len(group), self._threads + 1).astype(int).tolist()
@@ -156,14 +151,3 @@ def _positions(
     tables = candidates.position_tables(sizes)
     columns = [table[column] for table, column in zip(tables, records.T, strict=True)]
     return np.ascontiguousarray(np.stack(columns, axis=1))
-
-
-def _groups(cells: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of runs of candidates with at most `most` cells in all, or of one candidate."""
-    first = held = 0
-    for number, count in enumerate(cells.tolist()):
-        if number > first and held + count > most:
-            yield first, number
-            first, held = number, 0
-        held += count
-    yield first, len(cells)

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, units_per_range
-from dpopt.errors import PlanError, PrivacyBoundaryError
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
-from dpopt.private.mechanisms.selection_distribution import (
-    ExponentialTable,
-    clamp_of,
-    draw_candidate,
-    selection_weights,
-)
-from dpopt.private.selections.query_weights import (
-    HALF_BITS,
-    LARGE,
-    LARGE_DEPTH,
-    LARGE_HALF_BITS,
-    LARGEST,
-    NORMAL_DEPTH,
-)
+from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
+from dpopt.private.selections.query_weights import SignedDraws, whole_of
+from dpopt.private.tables.closed import StaysHere
 
 UNITS = 1_024
 """Public answers are whole numbers of 1 / 1,024 record."""
@@ -33,13 +21,7 @@ LARGEST_SIZE = 2**40
 
 
 def check_public(answers: NDArray[np.int64], queries: int, size: int) -> None:
-    """Refuse public answers that are not one for each query, or lie outside [0, size]; what decides is public.
-
-    Raises
-    ------
-    PlanError
-        With what was found.
-    """
+    """Refuse, by PlanError, public answers that are not one for each query, or lie outside [0, size]."""
     if answers.shape != (queries,) or answers.dtype != np.int64:
         raise PlanError(
             f"{queries:,} queries need as many public answers, found an array of shape {answers.shape}"
@@ -48,7 +30,12 @@ def check_public(answers: NDArray[np.int64], queries: int, size: int) -> None:
         raise PlanError(f"public answers must lie between 0 and the public size of {size:,} records")
 
 
-class SignedQueryDistribution:
+def _check_size(size: int) -> None:
+    if size > LARGEST_SIZE:
+        raise PlanError(f"a public size of {size:,} is beyond 64-bit scores (at most {LARGEST_SIZE:,})")
+
+
+class SignedQueryDistribution(SignedDraws):
     """Selects a signed query with probability proportional to exp(eps0 score / units).
 
     Parameters
@@ -92,52 +79,22 @@ class SignedQueryDistribution:
         range_: Decimal,
         relation: NeighbouringRelation,
     ) -> None:
-        if len(counts) > LARGEST:
-            raise PlanError(f"a query is selected from at most {LARGEST:,}, found {len(counts):,}; ask fewer")
-        if size > LARGEST_SIZE:
-            raise PlanError(f"a public size of {size:,} is beyond 64-bit scores (at most {LARGEST_SIZE:,})")
-        large = len(counts) > LARGE
+        super().__init__(len(counts), range_, units_per_range(UNITS, relation))
+        _check_size(size)
         self._base = counts * UNITS
         self._offset = UNITS * (rows - size)
         self._size = size
-        self._table = ExponentialTable(
-            range_, units_per_range(UNITS, relation), depth=LARGE_DEPTH if large else NORMAL_DEPTH
-        )
-        self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
-
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError(
-            "a distribution holds exact answers and stays in the process: no pickling, no copies"
-        )
 
     def draw(self, answers: NDArray[np.int64], source: RandomWords) -> int:
         """Return one signed query, 2 i for base query i and 2 i + 1 for its negation, given all public answers (m,)."""
-        from dpopt.private.mechanisms.sampler_kernels import BLOCK, accumulate, block_totals, find_draws
-
         check_public(answers, len(self._base), self._size)
         scores = self._base - answers
-        top = max(int(scores.max()), self._offset - int(scores.min()))
-        table, blocks = self._table, -(-len(scores) // BLOCK)
-        distribution = (
-            scores,
-            self._offset,
-            top,
-            table.clamp,
-            table.bits,
-            table.high,
-            table.low,
-            self._half_bits,
-        )
-        totals = np.empty((blocks, 2), dtype=np.uint64)
-        block_totals(*distribution, totals, 0, blocks)
-        accumulate(totals)
-        point = uniform_below((int(totals[-1, 0]) << 64) + int(totals[-1, 1]), 1, source)
-        drawn = np.empty(1, dtype=np.int64)
-        find_draws(*distribution, totals, point, drawn)
-        return int(drawn[0])
+        held = (scores, self._offset, max(int(scores.max()), self._offset - int(scores.min())))
+        sums = self._sums(*held)
+        return int(self._found(*held, sums, uniform_below(whole_of(sums[-1]), 1, source))[0])
 
 
-class MarginalDistribution:
+class MarginalDistribution(StaysHere):
     """Selects a marginal by how far its exact counts lie from public answers.
 
     Parameters
@@ -177,17 +134,11 @@ class MarginalDistribution:
         range_: Decimal,
         relation: NeighbouringRelation,
     ) -> None:
-        if size > LARGEST_SIZE:
-            raise PlanError(f"a public size of {size:,} is beyond 64-bit scores (at most {LARGEST_SIZE:,})")
+        _check_size(size)
         self._base, self._starts = counts * UNITS, starts[:-1]
         self._size, self._range, self._relation = size, range_, relation
         for score in ("l1", "max"):
             clamp_of(range_, self._spread(score))
-
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError(
-            "a distribution holds exact answers and stays in the process: no pickling, no copies"
-        )
 
     def draw(
         self, answers: NDArray[np.int64], score: str, penalties: NDArray[np.int64], source: RandomWords

@@ -6,35 +6,18 @@ never held, only counted. So time and memory grow with the records, not with the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PlanError, PrivacyBoundaryError
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
-from dpopt.private.mechanisms.selection_distribution import ExponentialTable
-from dpopt.private.selections.query_weights import (
-    HALF_BITS,
-    LARGE,
-    LARGE_DEPTH,
-    LARGE_HALF_BITS,
-    LARGEST,
-    LARGEST_SCORE,
-    MOST_ROWS,
-    NORMAL_DEPTH,
-)
-
-_Distribution = tuple[
-    NDArray[np.int64], int, int, int, int, NDArray[np.float64], NDArray[np.float64], int
-]  # as the kernels take it: scores, offset, top, clamp, bits, high, low, half bits
+from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS, SignedDraws, whole_of
 
 
-class QuerySelection:
+class QuerySelection(SignedDraws):
     """Selects a signed query with probability proportional to exp(eps0 score / units).
 
     Parameters
@@ -92,28 +75,15 @@ class QuerySelection:
         units: int,
         threads: int = 2,
     ) -> None:
-        if queries > LARGEST:
-            raise PlanError(
-                f"a query is selected from at most {LARGEST:,}, found {queries:,}; ask fewer or smaller marginals"
-            )
         if records * (size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
                 f"{records:,} records per round with a public size of {size:,} are beyond 64-bit scores; take fewer"
             )
+        super().__init__(queries, range_, units, threads)
         self._held, self._queries = held, queries
         self._base = np.ascontiguousarray(counts, dtype=np.int64) * records
         self._size = size
         self._offset = records * (rows - size)
-        large = queries > LARGE
-        self._table = ExponentialTable(range_, units, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
-        self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads)
-
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError(
-            "a query selection holds exact answers and stays in the process: no pickling, no copies"
-        )
 
     def draw(self, satisfied: NDArray[np.int64], by: NDArray[np.int64], source: RandomWords) -> int:
         """Return one signed query: 2 i for base query i, 2 i + 1 for its negation.
@@ -127,15 +97,16 @@ class QuerySelection:
         """
         held, scores = self._with(satisfied, by)
         rest = self._queries - len(held)
-        top = self._top(scores, rest)
-        totals = self._totals(scores, top)
+        distribution = (scores, self._offset, self._top(scores, rest))
+        top, sums = distribution[2], self._sums(*distribution)
         # Where every query is held, `top` leaves score 0 out, and its distances could be negative.
         weight, negation = (self._weight(top), self._weight(top - self._offset)) if rest else (0, 0)
-        in_held = (int(totals[-1, 0]) << 64) + int(totals[-1, 1]) if len(scores) else 0
+        in_held = whole_of(sums[-1]) if len(scores) else 0
         words = uniform_below(in_held + rest * (weight + negation), 1, source)
-        point = (int(words[0, 0]) << 64) + int(words[0, 1])
+        point = whole_of(words[0])
         if point < in_held:
-            return self._found(held, scores, top, totals, words)
+            drawn = int(self._found(*distribution, sums, words)[0])
+            return 2 * int(held[drawn // 2]) + drawn % 2
         rank, within = divmod(point - in_held, weight + negation)
         return 2 * _of_rank(held, rank) + int(within >= weight)
 
@@ -162,57 +133,11 @@ class QuerySelection:
             ends += [int(scores.max()), int(scores.min())]
         return max(*ends, self._offset - min(ends))
 
-    def _totals(self, scores: NDArray[np.int64], top: int) -> NDArray[np.uint64]:
-        """Return the running sums of the weights of blocks of queries, (blocks, 2)."""
-        from dpopt.private.mechanisms.sampler_kernels import BLOCK, accumulate, block_totals
-
-        blocks = -(-len(scores) // BLOCK)
-        totals = np.empty((blocks, 2), dtype=np.uint64)
-        distribution = self._distribution(scores, top)
-        self._over(blocks, lambda first, last: block_totals(*distribution, totals, first, last))
-        accumulate(totals)
-        return totals
-
-    def _found(
-        self,
-        held: NDArray[np.int64],
-        scores: NDArray[np.int64],
-        top: int,
-        totals: NDArray[np.uint64],
-        point: NDArray[np.uint64],
-    ) -> int:
-        from dpopt.private.mechanisms.sampler_kernels import find_draws
-
-        drawn = np.empty(1, dtype=np.int64)
-        find_draws(*self._distribution(scores, top), totals, point, drawn)
-        return 2 * int(held[drawn[0] // 2]) + int(drawn[0] % 2)
-
-    def _distribution(self, scores: NDArray[np.int64], top: int) -> _Distribution:
-        table = self._table
-        return (
-            scores,
-            self._offset,
-            top,
-            table.clamp,
-            table.bits,
-            table.high,
-            table.low,
-            self._half_bits,
-        )
-
     def _weight(self, distance: int) -> int:
         """Return the integer weight of a score that lies `distance` below the top: exactly what the kernels add."""
         table, near = self._table, min(distance, self._table.clamp)
         weight = Fraction(float(table.high[near >> table.bits] * table.low[near & ((1 << table.bits) - 1)]))
         return int(weight * 4**self._half_bits)
-
-    def _over(self, items: int, work: Callable[[int, int], None]) -> None:
-        """Run `work(first, last)` on parts of 0 .. items - 1, in threads where there is enough to do."""
-        if items * self._threads <= 256:
-            work(0, items)
-            return
-        edges = np.linspace(0, items, self._threads + 1).astype(int).tolist()
-        list(self._pool.map(work, edges[:-1], edges[1:]))
 
 
 def _of_rank(held: NDArray[np.int64], rank: int) -> int:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
-from typing import NoReturn, Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PlanError, PrivacyBoundaryError
+from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords, uniform_below
 from dpopt.private.mechanisms.selection_distribution import ExponentialTable
+from dpopt.private.tables.closed import StaysHere
 
 _DIGITS = 60
 _SAFE = 2.0**-49  # the float product below is off by at most 6 * 2**-53 of itself
@@ -89,6 +90,9 @@ class KeptQueries:
 
 
 _Result = TypeVar("_Result")
+_Weights: TypeAlias = tuple[
+    NDArray[np.int64], int, int, int, int, NDArray[np.float64], NDArray[np.float64], int
+]  # as the kernels take them: scores, offset, top, clamp, bits, high, low, half bits
 
 NORMAL_DEPTH, HALF_BITS = 50, 52
 LARGE_DEPTH, LARGE_HALF_BITS = 46, 50
@@ -98,7 +102,81 @@ MOST_ROWS = 2**40  # more than any table in memory
 LARGEST_SCORE = 2**60
 
 
-class QueryWeights:
+class SignedDraws(StaysHere):
+    """Draws of signed queries with probability proportional to exp(step score / size), exact by E3 of docs/privacy.md.
+
+    A base query has its score, and its negation an offset less that. Parameters as for `ExponentialTable`, and
+
+    Parameters
+    ----------
+    queries : int
+        Number of base queries.
+    threads : int
+        Threads for the loops over queries.
+
+    Raises
+    ------
+    PlanError
+        If there are more than 2**26 base queries, or step / size is out of the range of `ExponentialTable`.
+    """
+
+    def __init__(self, queries: int, step: Decimal, size: int, threads: int = 1) -> None:
+        if queries > LARGEST:
+            raise PlanError(
+                f"draws are from at most {LARGEST:,} queries, found {queries:,}; ask fewer, or smaller marginals"
+            )
+        large = queries > LARGE
+        self._table = ExponentialTable(step, size, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
+        self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads)
+
+    def _sums(self, scores: NDArray[np.int64], offset: int, top: int) -> NDArray[np.uint64]:
+        """Return the running sums of the weights of blocks of queries, (blocks, 2); `top` is the largest score."""
+        from dpopt.private.mechanisms.sampler_kernels import BLOCK, accumulate, block_totals
+
+        blocks = -(-len(scores) // BLOCK)
+        sums, weights = np.empty((blocks, 2), dtype=np.uint64), self._weights(scores, offset, top)
+        self._over(blocks, lambda first, last: block_totals(*weights, sums, first, last))
+        accumulate(sums)
+        return sums
+
+    def _found(
+        self,
+        scores: NDArray[np.int64],
+        offset: int,
+        top: int,
+        sums: NDArray[np.uint64],
+        points: NDArray[np.uint64],
+    ) -> NDArray[np.int64]:
+        """Return the signed queries on whose intervals of weight the points (s, 2), in order, lie."""
+        from dpopt.private.mechanisms.sampler_kernels import find_draws
+
+        found, weights = np.empty(len(points), dtype=np.int64), self._weights(scores, offset, top)
+        self._over(
+            len(points),
+            lambda first, last: find_draws(*weights, sums, points[first:last], found[first:last]),
+        )
+        return found
+
+    def _weights(self, scores: NDArray[np.int64], offset: int, top: int) -> _Weights:
+        table = self._table
+        return scores, offset, top, table.clamp, table.bits, table.high, table.low, self._half_bits
+
+    def _over(self, items: int, work: Callable[[int, int], _Result]) -> list[_Result]:
+        """Run `work(first, last)` on parts of 0 .. items - 1, in threads where there is enough to do."""
+        if self._threads == 1 or items * self._threads <= 256:
+            return [work(0, items)]
+        edges = np.linspace(0, items, self._threads + 1).astype(int).tolist()
+        return list(self._pool.map(work, edges[:-1], edges[1:]))
+
+
+def whole_of(words: NDArray[np.uint64]) -> int:
+    """Return the whole number of a high and a low word."""
+    return (int(words[0]) << 64) + int(words[1])
+
+
+class QueryWeights(SignedDraws):
     """Weights exp(eta sum over past rounds of (q(D) - q(x))) over a workload closed under negation.
 
     Parameters
@@ -141,26 +219,13 @@ class QueryWeights:
     def __init__(
         self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = 2
     ) -> None:
-        if len(counts) > LARGEST:
-            raise PlanError(
-                f"the sampler holds at most {LARGEST:,} queries, found {len(counts):,}; ask fewer"
-            )
+        super().__init__(len(counts), step, size, threads)
         self._counts = np.ascontiguousarray(counts, dtype=np.int64)
         self._rows = rows
         self._size = size
         self._scores = np.zeros(len(counts), dtype=np.int64)
         self._observed = 0
         self._top = 0
-        large = len(counts) > LARGE
-        self._table = ExponentialTable(step, size, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
-        self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads)
-
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError(
-            "query weights hold exact answers and stay in the process: no pickling, no copies"
-        )
 
     @property
     def observed(self) -> int:
@@ -182,8 +247,9 @@ class QueryWeights:
             )
         from dpopt.private.mechanisms.sampler_kernels import update_scores
 
-        bounds: list[tuple[int, int]] = self._over_queries(
-            lambda start, stop: update_scores(self._scores, self._counts, satisfied, self._size, start, stop)
+        bounds: list[tuple[int, int]] = self._over(
+            len(self._scores),
+            lambda start, stop: update_scores(self._scores, self._counts, satisfied, self._size, start, stop),
         )
         self._observed += 1
         largest, smallest = max(b[0] for b in bounds), min(b[1] for b in bounds)
@@ -202,47 +268,13 @@ class QueryWeights:
 
     def draw(self, draws: int, source: RandomWords) -> NDArray[np.int64]:
         """Return `draws` independent signed queries, sorted: 2 i for base query i, 2 i + 1 for its negation."""
-        from dpopt.private.mechanisms.sampler_kernels import BLOCK, accumulate, block_totals, find_draws
-
-        blocks = -(-len(self._scores) // BLOCK)
-        totals = np.empty((blocks, 2), dtype=np.uint64)
-        table = self._table
-        distribution = (
-            self._scores,
-            self._offset(),
-            self._top,
-            table.clamp,
-            table.bits,
-            table.high,
-            table.low,
-            self._half_bits,
-        )
-        self._over(blocks, lambda first, last: block_totals(*distribution, totals, first, last))
-        accumulate(totals)
-        total = (int(totals[-1, 0]) << 64) + int(totals[-1, 1])
-        points = uniform_below(total, draws, source)
-        points = np.ascontiguousarray(points[_order(points)])
-        drawn = np.empty(draws, dtype=np.int64)
-        self._over(
-            draws,
-            lambda first, last: find_draws(*distribution, totals, points[first:last], drawn[first:last]),
-        )
-        return drawn
+        held = (self._scores, self._offset(), self._top)
+        sums = self._sums(*held)
+        points = uniform_below(whole_of(sums[-1]), draws, source)
+        return self._found(*held, sums, np.ascontiguousarray(points[_order(points)]))
 
     def _offset(self) -> int:
         return self._observed * (self._rows - self._size)
-
-    def _over_queries(self, work: Callable[[int, int], _Result]) -> list[_Result]:
-        return self._over(len(self._scores), work)
-
-    def _over(self, items: int, work: Callable[[int, int], _Result]) -> list[_Result]:
-        """Run `work(first, last)` on parts of 0 .. items - 1, in threads where there is enough to do."""
-        parts = self._threads if items * self._threads > 256 else 1
-        edges = np.linspace(0, items, parts + 1).astype(int)
-        ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-        if parts == 1:
-            return [work(*ranges[0])]
-        return list(self._pool.map(lambda r: work(*r), ranges))
 
 
 def _order(points: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -254,11 +286,6 @@ def _order(points: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 class QuerySampler(Protocol):
     """How the curator draws from the weights."""
-
-    @property
-    def is_private(self) -> bool:
-        """Whether the draws come from the exact sampler fed by the operating system's generator."""
-        ...
 
     def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
         """Return `draws` signed queries, sorted."""
@@ -272,11 +299,6 @@ class ExactSampler:
         self._source = source
 
     @property
-    def is_private(self) -> bool:
-        """Whether the words come from the operating system."""
-        return self._source.is_private
-
-    @property
     def reads_the_system(self) -> bool:
         """Whether the source is the operating system's generator, by its exact type."""
         return type(self._source) is SystemWords
@@ -288,8 +310,6 @@ class ExactSampler:
 
 class ScriptedSampler:
     """Draws given in advance, whatever the weights: for tests of noninterference; never private."""
-
-    is_private = False
 
     def __init__(self, script: list[list[int]]) -> None:
         self._script = script

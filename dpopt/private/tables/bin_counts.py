@@ -29,17 +29,6 @@ class BinCounts(Closed):
         return self._bins_of_a_record
 
     @classmethod
-    def of_column(cls, dataset: PrivateDataset, attribute: str) -> BinCounts:
-        """Count the records of each code of an attribute.
-
-        Raises
-        ------
-        PrivateDataError
-            If the schema has no such attribute.
-        """
-        return cls.of_columns(dataset, (attribute,))
-
-    @classmethod
     def of_columns(cls, dataset: PrivateDataset, attributes: tuple[str, ...]) -> BinCounts:
         """Count the records of each combination of codes, row by row (the last attribute's codes run fastest).
 

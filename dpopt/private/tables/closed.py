@@ -7,6 +7,15 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 from dpopt.errors import PrivacyBoundaryError
 
 
+class StaysHere:
+    """The base of what works on records or exact answers and is no holder of records itself."""
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyBoundaryError(
+            f"a {type(self).__name__} holds records or exact answers and stays in the process: no pickling, no copies"
+        )
+
+
 class Closed:
     """Records that stay here; the base of every type that holds some.
 
@@ -125,12 +134,7 @@ class Declared(Closed, Generic[_Records, _Public]):
     def of(cls, records: _Records, public: _Public) -> Self:
         """Put a declaration beside the records that it was made for."""
         cls._check(records, public)
-        made = object.__new__(cls)
-        object.__setattr__(made, "_records", records)
-        object.__setattr__(made, "_public", public)
-        object.__setattr__(made, "_rows", records._rows)
-        object.__setattr__(made, "_counts", None)
-        return made
+        return cls._holding(_records=records, _public=public, _rows=records._rows, _counts=None)
 
     @classmethod
     def _check(cls, records: _Records, public: _Public) -> None:

@@ -19,6 +19,11 @@ from dpopt.threads import STEPS
 
 Codes = NDArray[np.unsignedinteger]
 
+AnyQueries = MarginalSet | Clauses
+
+Progress = Callable[[float], None]
+"""Called with the share of the work that is done, from 0 to 1."""
+
 CELLS_AT_ONCE = 1 << 20  # cells of marginals over columns of zeros and ones that are counted together
 
 
@@ -99,13 +104,7 @@ class PrivateDataset(Closed):
         """Yield the codes of some attributes, one array each, for the first rows, then for the next ones, to the end."""
         yield [self._columns[attribute] for attribute in attributes]
 
-    def _count(
-        self,
-        queries: MarginalSet | Clauses,
-        *,
-        threads: int,
-        progress: Callable[[float], None] | None,
-    ) -> NDArray[np.int64]:
+    def _count(self, queries: AnyQueries, *, threads: int, progress: Progress | None) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
         if isinstance(queries, MarginalSet):
             if isinstance(self._columns, BinaryColumns):
@@ -127,11 +126,7 @@ class PrivateDataset(Closed):
         )
 
     def _count_cells_of_bits(
-        self,
-        marginals: MarginalSet,
-        columns: BinaryColumns,
-        threads: int,
-        progress: Callable[[float], None] | None,
+        self, marginals: MarginalSet, columns: BinaryColumns, threads: int, progress: Progress | None
     ) -> NDArray[np.int64]:
         """Return how many records lie in each cell, cell by cell as conjunctions: no array of records times columns is made."""
         from dpopt.queries.counting.counting import count_on_columns

@@ -39,13 +39,7 @@ def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None)
 
 
 def check_size(dataset: Closed, relation: NeighbouringRelation, size: int) -> None:
-    """Refuse under replace-one a table of another number of records than the plan's.
-
-    Raises
-    ------
-    PrivateDataError
-        If it has another one.
-    """
+    """Refuse, by PrivateDataError, under replace-one a table of another number of records than the plan's."""
     if relation is NeighbouringRelation.REPLACE_ONE and dataset._rows != size:
         raise PrivateDataError(
             f"the table has {dataset._rows:,} records but the plan was made for n = {size:,}. "
@@ -55,13 +49,7 @@ def check_size(dataset: Closed, relation: NeighbouringRelation, size: int) -> No
 
 
 def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
-    """Refuse a data set that was read by another schema: its codes would mean other values.
-
-    Raises
-    ------
-    SchemaError
-        If the attributes differ.
-    """
+    """Refuse, by SchemaError, a data set that was read by another schema: its codes would mean other values."""
     if dataset._schema.attributes != schema.attributes:
         raise SchemaError(
             "the table was read by another schema than the workload's; read it again with this schema"

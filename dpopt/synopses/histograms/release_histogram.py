@@ -159,7 +159,7 @@ def histogram(
     return request.release(
         "histogram",
         partial(planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy),
-        lambda: BinCounts.of_column(request.table(table, Schema((attribute,))), column),
+        lambda: BinCounts.of_columns(request.table(table, Schema((attribute,))), (column,)),
         partial(release_histogram, bins=bins),
         tried=None,
     )

@@ -39,7 +39,7 @@ def search_intervals(curator: SearchingCurator, plan: IntervalPlan, progress: Pr
     start = 0
     while start < plan.bins and len(ends) < plan.searches:
         search = IntervalSearch(
-            len(ends) + 1, start, plan.threshold, plan.comparisons, plan.scale, plan.gaussian
+            len(ends) + 1, plan.comparisons, plan.scale, plan.gaussian, start, plan.threshold
         )
         end = int(curator.search(search).ends[0])
         ends.append(end)

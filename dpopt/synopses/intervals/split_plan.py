@@ -94,7 +94,7 @@ class SplitPlan(PartitionPlan):
     def cuts(self) -> tuple[MedianCut, ...]:
         """The cuts in their order: axis 0, 1, ..., and again."""
         return tuple(
-            MedianCut(number + 1, axis, comparisons, self.scale, self.gaussian)
+            MedianCut(number + 1, comparisons, self.scale, self.gaussian, axis)
             for number, (axis, comparisons) in enumerate(cuts_of(self.shape, self.rounds))
         )
 

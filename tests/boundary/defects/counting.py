@@ -22,13 +22,7 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, CountingCurator
 from dpopt.private.curators.door import Door
-from dpopt.private.measurements import (
-    bin_measurement,
-    conjunction_measurement,
-    halfspace_kernels,
-    halfspace_measurement,
-    sanitizer_sums,
-)
+from dpopt.private.measurements import bin_measurement, halfspace_kernels, noisy_counts, sanitizer_sums
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
@@ -189,19 +183,11 @@ def check_a_charge_of_the_callers_buys_nothing(family: Family, relation: Neighbo
 
 # What breaks the one curator.
 
-MODULES = [
-    bin_measurement,
-    conjunction_measurement,
-    halfspace_measurement,
-    conjunction_measurement,
-    sanitizer_sums,
-]
-
 
 def sensitivity(change: Callable[[int], int]) -> Plant:
     """Change by how much a record is said to move what is measured, in the charge of every measurement."""
     return wrap(
-        MODULES,
+        [noisy_counts, sanitizer_sums],
         "measurement_charge",
         lambda usual, name, moved, *rest, **more: usual(name, change(moved), *rest, **more),
     )
@@ -513,7 +499,7 @@ ONE_BIN = several(half_of_the_sensitivity, one_bin_in_plans)
 # The number of records is taken for public under add-remove.
 ROOT_WITHOUT_NOISE = without_noise(lambda exact, what: exact.size == 1)
 # Hay et al.'s sensitivity of sorted counts, 1, for the degrees of an undirected graph.
-EDGE_AS_RECORD = wrap(bin_measurement, "_sensitivity", lambda usual, bins, relation: usual(1, relation))
+EDGE_AS_RECORD = wrap(bin_measurement, "once_or_twice", lambda usual, bins, relation: usual(1, relation))
 BINS: dict[str, Defect] = {
     "halve the sensitivity of some": defect(
         half_of_the_sensitivity,

@@ -46,7 +46,7 @@ from tests.exact_interval_loss import (
 from tests.tiny_intervals import tiny_intervals, tiny_split
 from tests.tiny_runs import ADD_REMOVE, EventJournal
 
-SEARCH = IntervalSearch(1, 0, 2, 2, 3.0, gaussian=False)
+SEARCH = IntervalSearch(1, 2, 3.0, gaussian=False, start=0, threshold=2)
 
 
 def check_loss_of_intervals(relation: NeighbouringRelation) -> None:
@@ -118,7 +118,7 @@ def check_nothing_is_drawn_twice_or_unpaid(relation: NeighbouringRelation) -> No
 
 def check_a_charge_of_the_callers_buys_nothing(relation: NeighbouringRelation) -> None:
     """A reservation under the right name for one comparison: nothing is drawn."""
-    cut = MedianCut(1, 0, 2, 3.0, gaussian=False)
+    cut = MedianCut(1, 2, 3.0, gaussian=False, axis=0)
     one, two = SEARCH.charge(relation), cut.charge(relation)
     assert two is not None
     searching, noise = curator_of(relation, replace(one, count=1))
@@ -150,7 +150,7 @@ def check_a_driver_that_ignores_the_cap_is_stopped_by_the_ledger(relation: Neigh
 def check_the_boxes_of_a_cut_are_those_of_the_curator(relation: NeighbouringRelation) -> None:
     """The driver says along which axis, never which boxes: it cannot name boxes that share cells."""
     said = {"axis", "charge", "comparisons", "gaussian", "name", "number", "scale"}
-    assert {name for name in vars(MedianCut) if not name.startswith("_")} == said
+    assert {name for name in dir(MedianCut) if not name.startswith("_")} == said
     assert vars(driver)["SearchingCurator"] is SearchingCurator
 
 

@@ -11,14 +11,14 @@ known, so an upper bound on the weights. One round:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivacyBoundaryError, ProgramError
+from dpopt.errors import ProgramError
 from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution, whole_below
 from dpopt.private.mechanisms.randomness import RandomWords
+from dpopt.private.tables.closed import StaysHere
 
 MOST_BOXES = 1 << 21
 
@@ -37,7 +37,7 @@ class _Box:
     bound: int
 
 
-class BoxSampler:
+class BoxSampler(StaysHere):
     """Draws a multiset with probability exactly proportional to its weight.
 
     Parameters
@@ -104,11 +104,6 @@ class BoxSampler:
         whole = self._bounded(low, high, np.zeros(len(targets)), 0, FIRST_STEPS)
         self._boxes.append(whole)
         self._sums.set(0, self._rate(whole))
-
-    def __reduce__(self) -> NoReturn:
-        raise PrivacyBoundaryError(
-            "a sampler holds exact answers and stays in the process: no pickling, no copies"
-        )
 
     @property
     def boxes(self) -> int:

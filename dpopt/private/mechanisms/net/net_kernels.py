@@ -131,6 +131,29 @@ def interval_bound(
 
 
 @kernel
+def _add_up(answers: NDArray[np.int8], multipliers: NDArray[np.number], reward: NDArray[np.number]) -> None:
+    """Set reward (A,) to the sum of the answers on each element, each query's times its multiplier."""
+    reward[:] = 0
+    for q in range(len(multipliers)):
+        if multipliers[q] != 0:
+            for x in range(len(reward)):
+                reward[x] += multipliers[q] * answers[q, x]
+
+
+@kernel
+def _fill(low: Counts, high: Counts, total: int, reward: NDArray[np.number], counts: Counts) -> None:
+    """Set `counts` to a multiset of a box with the largest reward: the best elements are filled first."""
+    counts[:] = low
+    left = total - low.sum()
+    for x in np.argsort(-reward):
+        taken = min(left, high[x] - low[x])
+        counts[x] += taken
+        left -= taken
+        if left == 0:
+            break
+
+
+@kernel
 def certified_bound(
     low: Counts,
     high: Counts,
@@ -151,28 +174,19 @@ def certified_bound(
     is rounded but the quotient, upwards, since distances are whole numbers.
     """
     queries, elements = answers.shape
-    reward = np.zeros(elements, dtype=np.int64)
+    whole = np.empty(queries, dtype=np.int64)
     value, norm = np.int64(0), np.int64(0)
     for q in range(queries):
-        whole = np.int64(np.rint(multipliers[q] * scale))
-        if whole != 0:
-            norm += abs(whole)
-            value += whole * targets[q]
-            for x in range(elements):
-                reward[x] += whole * answers[q, x]
+        whole[q] = np.int64(np.rint(multipliers[q] * scale))
+        norm += abs(whole[q])
+        value += whole[q] * targets[q]
     if norm == 0:
         return np.int64(0)
-    left = total - low.sum()
-    best = np.int64(0)
+    reward, counts = np.empty(elements, dtype=np.int64), np.empty(elements, dtype=np.int64)
+    _add_up(answers, whole, reward)
+    _fill(low, high, total, reward, counts)
     for x in range(elements):
-        best += reward[x] * low[x]
-    for x in np.argsort(-reward):
-        taken = min(left, high[x] - low[x])
-        best += reward[x] * taken
-        left -= taken
-        if left == 0:
-            break
-    value -= size * best
+        value -= size * reward[x] * counts[x]
     if value <= 0:
         return np.int64(0)
     return (value + norm - 1) // norm
@@ -200,22 +214,9 @@ def improve(
     residual = np.empty(queries, dtype=np.float64)
     counts = np.empty(elements, dtype=np.int64)
     best_value, best_distance = -1e300, 1e300
-    left_over = total - low.sum()
     for _ in range(steps):
-        for x in range(elements):
-            reward[x] = 0.0
-        for q in range(queries):
-            if current[q] != 0.0:
-                for x in range(elements):
-                    reward[x] += current[q] * answers[q, x]
-        left = left_over
-        counts[:] = low
-        for x in np.argsort(-reward):
-            taken = min(left, high[x] - low[x])
-            counts[x] += taken
-            left -= taken
-            if left == 0:
-                break
+        _add_up(answers, current, reward)
+        _fill(low, high, total, reward, counts)
         value, norm, largest = 0.0, 0.0, 0.0
         for q in range(queries):
             held = np.int64(0)
@@ -257,12 +258,9 @@ def _onto_ball(point: NDArray[np.float64]) -> None:
 @kernel
 def cut(low: Counts, high: Counts, answers: NDArray[np.int8], multipliers: NDArray[np.float64]) -> int:
     """Return the element along which to cut a box of more than one multiset: wide, and with a say in the bound."""
-    queries, elements = answers.shape
-    reward = np.zeros(elements, dtype=np.float64)
-    for q in range(queries):
-        if multipliers[q] != 0.0:
-            for x in range(elements):
-                reward[x] += multipliers[q] * answers[q, x]
+    elements = answers.shape[1]
+    reward = np.empty(elements, dtype=np.float64)
+    _add_up(answers, multipliers, reward)
     middle = np.median(reward)
     chosen, best = 0, -1.0
     for x in range(elements):

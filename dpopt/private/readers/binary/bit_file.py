@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,8 @@ from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.files.written_files import whole_file
 from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.clauses import Clauses
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, Progress
 from dpopt.queries.counting.binary_columns import MOST_ROWS, BitColumns
-from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.binary_attributes import MOST_COLUMNS
 from dpopt.schema.schema import Schema
 
@@ -57,10 +55,8 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
         with whole_file(path, private=True) as stream:
             stream.write(bytes(_HEAD.size))
             number = 0
-            for column in columns:
-                stream.write(packed_column(column, rows, number).data)
-                number += 1
-            _check_number(number)
+            for number, packed in _packed_columns(rows, columns):  # noqa: B007  # the last one is how many there are
+                stream.write(packed.data)
             stream.seek(0)
             stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
     except OSError as problem:
@@ -111,9 +107,15 @@ def read_bit_file(path: Path, width: int) -> BitColumns:
         raise PrivateDataError(f"{path.name}: {problem}; the file is damaged: write it again") from None
 
 
-def _check_number(columns: int) -> None:
-    if not 1 <= columns <= MOST_COLUMNS:
-        raise PrivateDataError(f"{columns:,} columns were given; a table has 1 to {MOST_COLUMNS:,}")
+def _packed_columns(
+    rows: int, columns: Iterable[NDArray[np.generic]]
+) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    """Yield the columns as words, counted from 1; refuse none, and too many."""
+    number = 0
+    for number, column in enumerate(columns, start=1):
+        yield number, packed_column(column, rows, number - 1)
+    if not 1 <= number <= MOST_COLUMNS:
+        raise PrivateDataError(f"{number:,} columns were given; a table has 1 to {MOST_COLUMNS:,}")
 
 
 def _words_of(rows: int) -> int:
@@ -159,30 +161,18 @@ class BitTable(Closed):
 def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
     """Return a table of bits from its columns, which are asked for one after the other.
 
-    Parameters
-    ----------
-    rows
-        Number of records n.
-    columns
-        Gives each column in turn: (n,) truth values, or (n,) uint8 of zeros and ones, or (ceil(n / 64),) uint64 with bit
-        r % 64 of word r // 64 for record r.
-
-    Raises
-    ------
-    PrivateDataError
-        If a column has another form, or there is none.
+    Parameters and what is refused: as for `write_bit_file`.
     """
     length = _words_of(rows)
     step = max(1, _GROWTH // (8 * length))
     words = np.zeros((0, length), dtype=np.uint64)
     number = 0
-    for column in columns:
-        packed = packed_column(column, rows, number)
-        if number == len(words):
-            words.resize((number + step, length), refcheck=False)  # in place: nothing else holds the array
-        words[number] = packed
-        number += 1
-    _check_number(number)
+    for number, packed in _packed_columns(rows, columns):
+        if number > len(words):
+            words.resize(
+                (number - 1 + step, length), refcheck=False
+            )  # in place: nothing else holds the array
+        words[number - 1] = packed
     words.resize((number, length), refcheck=False)
     words.flags.writeable = False
     return BitTable._holding(_rows=int(rows), _columns=BitColumns(int(rows), words))
@@ -212,13 +202,7 @@ class BitFileTable(PrivateDataset):
         object.__setattr__(made, "_files", files)
         return made
 
-    def _count(
-        self,
-        queries: MarginalSet | Clauses,
-        *,
-        threads: int,
-        progress: Callable[[float], None] | None,
-    ) -> NDArray[np.int64]:
+    def _count(self, queries: AnyQueries, *, threads: int, progress: Progress | None) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`."""
         self._files.check(self._files.paths)
         counts = super()._count(queries, threads=threads, progress=progress)

@@ -137,13 +137,7 @@ class _Unknown(Faults):
         self.add(places, fields.lines_of, text)
 
     def refuse(self) -> None:
-        """Refuse the file if there were any.
-
-        Raises
-        ------
-        PrivateDataError
-            With lines and texts, for the owner.
-        """
+        """Refuse the file, by PrivateDataError, if there were any."""
         if self.number:
             messages = "\n".join(f"  {line}" for line in self._items.messages(self))
             raise PrivateDataError(f"{self._title} does not fit the declared columns\n{messages}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -294,8 +295,8 @@ def read_matrix_market(path: Path, width: int) -> SparseColumns:
     """
     blocks = fields_of(path, _FORM, packed=is_packed(path, public_start=True))
     head, first = _head(path.name, blocks)
-    _check_size(path.name, head, width)
-    parts = [_entries(path.name, head, fields) for fields in _chained(first, blocks)]
+    _checked_shape(path.name, (head.rows, head.columns), width)
+    parts = [_entries(path.name, head, fields) for fields in chain([first], blocks)]
     rows, items, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     if rows.size != head.entries:
         raise PrivateDataError(
@@ -303,11 +304,6 @@ def read_matrix_market(path: Path, width: int) -> SparseColumns:
         )
     arrays = {"data": values, "row": rows, "col": items}
     return columns_of_arrays(path.name, "coo", (head.rows, head.columns), arrays.__getitem__, width)
-
-
-def _chained(first: Fields, blocks: Iterator[Fields]) -> Iterator[Fields]:
-    yield first
-    yield from blocks
 
 
 def _head(title: str, blocks: Iterator[Fields]) -> tuple[_Head, Fields]:
@@ -357,16 +353,6 @@ def _sizes(title: str, line: int, words: list[str]) -> tuple[int, int, int]:
             f"{_broken(title)}: line {line:,} is {shown(' '.join(words))}; expected the numbers of rows, columns and entries"
         )
     return int(words[0]), int(words[1]), int(words[2])
-
-
-def _check_size(title: str, head: _Head, width: int) -> None:
-    if head.columns != width:
-        raise PrivateDataError(
-            f"{title} has {head.columns:,} columns, and {width:,} are declared; the number of columns is public: declare the "
-            "one that does not depend on its records, or write the matrix with the declared width"
-        )
-    if not 1 <= head.rows <= MOST_ROWS:
-        raise PrivateDataError(f"{title} has {head.rows:,} rows; expected 1 to {MOST_ROWS:,} records")
 
 
 def _entries(

@@ -203,7 +203,7 @@ def sorted_counts(
     return request.release(
         "sorted",
         lambda budget, size: _planned(attribute.size, request, budget, size),
-        lambda: BinCounts.of_column(request.table(table, Schema((attribute,))), column),
+        lambda: BinCounts.of_columns(request.table(table, Schema((attribute,))), (column,)),
         release_sorted,
         tried=None,
     )
