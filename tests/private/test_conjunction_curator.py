@@ -8,7 +8,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
@@ -89,9 +88,3 @@ def test_a_table_with_other_attributes_is_refused() -> None:
 def test_sizes_that_make_no_sense_are_refused(size: int) -> None:
     with pytest.raises(PlanError, match="expected 1 to 16"):
         ConjunctionCounts(size, 1.0, False)
-
-
-def test_a_charge_says_what_it_is_for() -> None:
-    charge: Charge = ConjunctionCounts(3, 5.0, True).charge(BITS, REPLACE)
-    assert charge.mechanism == "discrete Gaussian noise on conjunctions of 3 literals"
-    assert charge.label == "conjunctions of 3 literals"

@@ -72,6 +72,9 @@ def test_counts_are_charged_then_on_file_then_measured_then_on_file(asked: Asked
     assert answers.name == what.name
     assert answers.values.tolist() == what.exact(asked.held, ADD_REMOVE).tolist()
     assert ledger.entries[-1] == answers.charge == what.charge(asked.held._public, ADD_REMOVE)
+    distribution = "discrete Gaussian" if what.gaussian else "discrete Laplace"
+    assert (answers.noise, answers.charge.label) == (distribution, what.name)
+    assert answers.charge.mechanism == f"{distribution} noise on {what.name}"
 
 
 @every_kind
@@ -132,22 +135,19 @@ def test_a_curator_stays_where_it_is(asked: Asked, attempt: Callable[[object], o
         attempt(curator(asked.held)[0])
 
 
-@pytest.mark.parametrize(
-    ("kind", "unfit", "message"),
-    [
-        *(
-            (kind, {"scale": scale}, "noise scale")
-            for kind in ("conjunctions", "lists")
-            for scale in NO_SCALES
-        ),
-        ("lists", {"size": 3}, "the coefficients end at 2"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_before_anything_is_spent(
-    kind: str, unfit: dict[str, Any], message: str
-) -> None:
+@every_kind
+@pytest.mark.parametrize("scale", NO_SCALES)
+def test_noise_that_is_none_is_refused_before_anything_is_spent(asked: Asked, scale: float) -> None:
+    refuse_unspent(asked, {"scale": scale}, "scale")
+
+
+def test_lists_beyond_the_coefficients_are_refused_before_anything_is_spent() -> None:
+    (asked,) = FAMILIES["lists"].asked(False)
+    refuse_unspent(asked, {"size": 3}, "the coefficients end at 2")
+
+
+def refuse_unspent(asked: Asked, unfit: dict[str, Any], message: str) -> None:
     events: list[str] = []
-    (asked,) = FAMILIES[kind].asked(False)
     made, ledger = curator(asked.held, events=events)
     with pytest.raises((AccountingError, PlanError), match=message):
         made.measure(replace(asked.what, **unfit))  # type: ignore[type-var]

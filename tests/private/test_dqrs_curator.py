@@ -108,11 +108,6 @@ def test_queries_are_kept_or_drawn_again_as_the_words_say_and_a_round_is_charged
         curator.draw_queries(3)
 
 
-def test_scripted_words_mark_the_ledger() -> None:
-    _, ledger, _ = curator_on(FIFTY, relation=REPLACE, script=[], words=ScriptedWords([]), size=50)
-    assert not ledger.is_private
-
-
 def test_a_resumed_run_keeps_from_the_draw_on_file() -> None:
     script, words = [[0, 3, 5], [1, 2, 2]], [FIRST, LAST, LAST]
     before, _, journal = curator_on(FIFTY, relation=REPLACE, script=script, words=ScriptedWords([]), size=50)

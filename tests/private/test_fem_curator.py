@@ -9,7 +9,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import fem_charges
-from dpopt.errors import BudgetError, PlanError, PrivateDataError
+from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
 from dpopt.queries.clauses import Clauses
@@ -18,7 +18,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SelectedQuery
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, sized_schema
+from tests.tiny_runs import REPLACE, dataset_of, sized_schema
 
 SCHEMA = sized_schema(p=3, q=2, r=4)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
@@ -107,14 +107,3 @@ def test_another_number_of_records_is_refused_before_anything_is_charged() -> No
     with pytest.raises(PlanError, match="4 records per round"):
         curator.select(RECORDS[:3], round=1)
     assert not journal.entries
-
-
-def test_the_table_must_have_the_public_size_under_replace_one() -> None:
-    with pytest.raises(PrivateDataError):
-        curator_on(marginals(), size=31)
-    curator_on(marginals(), size=31, relation=ADD_REMOVE)
-
-
-def test_seeded_words_mark_the_ledger() -> None:
-    _, ledger, _ = curator_on(marginals())
-    assert not ledger.is_private

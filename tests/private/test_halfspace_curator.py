@@ -155,12 +155,6 @@ def test_what_is_measured_of_points_is_charged_one_by_one() -> None:
     assert [made.measure(one).charge for one in what] == list(ledger.entries)
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
-def test_noise_that_is_none_is_refused(scale: float) -> None:
-    with pytest.raises(PlanError, match="scale of the noise"):
-        Sides(scale, False)
-
-
 def test_coordinates_fit() -> None:
     points = HalfspacePoints.of(np.eye(3), PointColumns(("a", "b", "c"), Scaling.UNIT))
     with pytest.raises(PrivateDataError, match="points of 3 coordinates"):

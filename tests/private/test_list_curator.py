@@ -63,9 +63,3 @@ def test_rows_of_another_declaration_are_refused() -> None:
 def test_sizes_that_make_no_sense_are_refused(size: int) -> None:
     with pytest.raises(PlanError, match="expected 0 to 12"):
         ListCounts(size, 1.0, False)
-
-
-def test_a_charge_says_what_it_is_for() -> None:
-    charge = ListCounts(0, 5.0, True).charge(LISTS, REPLACE)
-    assert charge.mechanism == "discrete Gaussian noise on lists at the empty conjunction"
-    assert charge.label == "lists at the empty conjunction"

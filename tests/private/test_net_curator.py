@@ -13,14 +13,14 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.small_database.universe import Universe
-from dpopt.errors import BudgetError, PlanError, PrivateDataError
+from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_distribution import Multisets
-from dpopt.private.mechanisms.randomness import RandomWords, SeededWords
+from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, sized_schema
+from tests.tiny_runs import REPLACE, dataset_of, sized_schema
 
 SCHEMA = sized_schema(p=3, q=2)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
@@ -81,17 +81,6 @@ def test_nothing_is_selected_twice() -> None:
     ):
         with pytest.raises(BudgetError, match="drawn before"):
             again()
-
-
-def test_seeded_words_are_not_private() -> None:
-    _, ledger, _ = curator_on(words=SeededWords(1))
-    assert not ledger.is_private
-
-
-def test_under_replace_one_the_size_must_be_that_of_the_table() -> None:
-    with pytest.raises(PrivateDataError, match="30 records"):
-        curator_on(size=29)
-    curator_on(size=29, relation=ADD_REMOVE)
 
 
 @pytest.mark.parametrize(

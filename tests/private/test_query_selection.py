@@ -21,13 +21,11 @@ REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD
 def selection_of(
     counts: list[int],
     *,
-    rows: int,
-    size: int,
-    records: int,
     range_: str,
+    records: int,
     relation: NeighbouringRelation,
     hold_all: bool = False,
-    threads: int = 2,
+    **more: int,
 ) -> QuerySelection:
     exact = np.array(counts, dtype=np.int64)
     held = np.arange(len(counts)) if hold_all else np.flatnonzero(exact)
@@ -35,12 +33,10 @@ def selection_of(
         held.astype(np.int64),
         exact[held],
         queries=len(counts),
-        rows=rows,
-        size=size,
         records=records,
         range_=Decimal(range_),
         units=units_per_range(records, relation),
-        threads=threads,
+        **more,
     )
 
 
@@ -55,36 +51,6 @@ def scores_of(counts: list[int], by: list[int], *, rows: int, size: int, records
     for count, c in zip(counts, by, strict=True):
         scores += [records * count - size * c, records * (rows - count) - size * (records - c)]
     return scores
-
-
-def check_distribution(
-    counts: list[int],
-    by: list[int],
-    *,
-    rows: int,
-    size: int,
-    records: int,
-    range_: str,
-    relation: NeighbouringRelation,
-    hold_all: bool = False,
-) -> None:
-    """Each signed query owns as many points as its whole-number weight says: those held first, then the others by rank."""
-    selection = selection_of(
-        counts,
-        rows=rows,
-        size=size,
-        records=records,
-        range_=range_,
-        relation=relation,
-        hold_all=hold_all,
-    )
-    scores = scores_of(counts, by, rows=rows, size=size, records=records)
-    weights = integer_weights(scores, Decimal(range_), units_per_range(records, relation))
-    seen = [hold_all or count > 0 or c > 0 for count, c in zip(counts, by, strict=True)]
-    order = [i for i, found in enumerate(seen) if found] + [i for i, found in enumerate(seen) if not found]
-    signed = [2 * i + side for i in order for side in (0, 1)]
-    for point, place in boundaries([weights[query] for query in signed]):
-        assert selection.draw(*observed(by), scripted_points([point])) == signed[place]
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,18 +70,18 @@ def test_each_query_is_drawn_on_exactly_its_own_points(
     relation: NeighbouringRelation,
     hold_all: bool,
 ) -> None:
+    """As many points as its whole-number weight says: those held first, then the others by rank."""
     counts, by = [c for c, _ in cells], [c for _, c in cells]
-    size = rows if relation is REPLACE else 7
-    check_distribution(
-        counts,
-        by,
-        rows=rows,
-        size=size,
-        records=records,
-        range_=range_,
-        relation=relation,
-        hold_all=hold_all,
+    public = {"rows": rows, "size": rows if relation is REPLACE else 7, "records": records}
+    selection = selection_of(counts, range_=range_, relation=relation, hold_all=hold_all, **public)
+    weights = integer_weights(
+        scores_of(counts, by, **public), Decimal(range_), units_per_range(records, relation)
     )
+    seen = [hold_all or count > 0 or c > 0 for count, c in cells]
+    order = [i for i, found in enumerate(seen) if found] + [i for i, found in enumerate(seen) if not found]
+    signed = [2 * i + side for i in order for side in (0, 1)]
+    for point, place in boundaries([weights[query] for query in signed]):
+        assert selection.draw(*observed(by), scripted_points([point])) == signed[place]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -205,23 +171,11 @@ def test_a_table_far_from_the_public_size_selects_like_any_other(rows: int) -> N
         assert all(0 <= selection.draw(*observed(by), words(seed)) < 4 for seed in range(5))
 
 
-def test_too_many_queries_are_refused() -> None:
-    with pytest.raises(PlanError, match="at most 67,108,864"):
-        QuerySelection(
-            np.array([0]),
-            np.array([1]),
-            queries=LARGEST + 1,
-            rows=3,
-            size=3,
-            records=1,
-            range_=Decimal(1),
-            units=2,
-        )
-
-
-def test_scores_beyond_64_bits_are_refused() -> None:
-    with pytest.raises(PlanError, match="64-bit scores"):
-        selection_of([1], rows=3, size=3, records=2**21, range_="1", relation=REPLACE)
+def test_too_many_queries_and_scores_beyond_64_bits_are_refused() -> None:
+    public = {"rows": 3, "size": 3, "units": 2, "range_": Decimal(1)}
+    for queries, records, message in ((LARGEST + 1, 1, "at most 67,108,864"), (1, 2**21, "64-bit scores")):
+        with pytest.raises(PlanError, match=message):
+            QuerySelection(np.array([0]), np.array([1]), queries=queries, records=records, **public)  # type: ignore[arg-type]
 
 
 def test_exact_answers_are_not_pickled() -> None:

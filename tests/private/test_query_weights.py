@@ -274,9 +274,5 @@ def test_the_scripted_sampler_gives_its_script_whatever_the_weights() -> None:
     assert sampler.draw(weights, 2).tolist() == [2, 2]
     with pytest.raises(IndexError):
         sampler.draw(weights, 2)
-
-
-def test_a_script_of_another_length_is_refused() -> None:
-    weights = weights_after([3], [], rows=10, size=10, step="1")
     with pytest.raises(IndexError, match="the script holds 1 draws for this round, 2 were asked for"):
         ScriptedSampler([[1]]).draw(weights, 2)

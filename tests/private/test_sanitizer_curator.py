@@ -190,12 +190,6 @@ def test_families_with_bounds_of_their_own_are_refused() -> None:
         coefficient_sums(dataset_of(MIXED, TABLE), sly, UNIT)
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e16])
-def test_noise_that_is_none_is_refused(scale: float) -> None:
-    with pytest.raises(PlanError, match="scale of the noise"):
-        what(scale=scale)
-
-
 @pytest.mark.parametrize("unit", [0.0, -1.0, 0.3, float("nan"), float("inf")])
 def test_units_that_are_no_powers_of_two_are_refused(unit: float) -> None:
     with pytest.raises(PlanError, match="a power of two"):
@@ -215,9 +209,3 @@ def test_large_squares_are_charged_upward_and_by_almost_nothing_more(bits: int, 
     charged = Fraction(sensitivity) / Fraction(stated) ** 2
     assert exact <= charged <= exact * (1 + Fraction(1, 2**40))
     assert (sensitivity, stated) == (square, scale) or square > 2**53
-
-
-def test_a_charge_says_what_it_is_for() -> None:
-    charge = what(gaussian=True).charge(FAMILY, REPLACE)
-    assert charge.mechanism == "discrete Gaussian noise on the coefficients"
-    assert charge.label == "the coefficients"
