@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
-from dpopt.private.tables.dataset import PrivateDataset, Progress
+from dpopt.private.tables.dataset import PrivateDataset, Progress, number_of
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, SparseAnswers, shares_of_cells
 from dpopt.queries.marginal_set import MarginalSet, over_named
@@ -169,7 +169,7 @@ def non_private_errors(
     """
     if dataset._rows == 0:
         raise PrivateDataError("the table has no records to compare with: no row of it is counted")
-    number = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+    number = number_of(queries)
     for name, given in answers.items():
         if isinstance(given, np.ndarray) and given.shape != (number,):
             raise WorkloadError(

@@ -15,7 +15,7 @@ from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, number_of
 from dpopt.queries.clauses import Clauses
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SelectedQuery
@@ -66,7 +66,7 @@ class FemCurator(Door[PrivateDataset]):
         self._selection = QuerySelection(
             held,
             counts,
-            queries=_number_of(queries),
+            queries=number_of(queries),
             rows=dataset._rows,
             size=self._size,
             records=records,
@@ -139,7 +139,3 @@ class FemCurator(Door[PrivateDataset]):
         cells = cells_of_records(self._queries, records)
         found, by = np.unique(cells[cells >= 0], return_counts=True)
         return found, by.astype(np.int64)
-
-
-def _number_of(queries: AnyQueries) -> int:
-    return len(queries) if isinstance(queries, Clauses) else queries.number_of_cells

@@ -17,8 +17,7 @@ from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution, clamp_at
 from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
-from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, number_of
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
 
@@ -70,7 +69,7 @@ class NetCurator(Door[PrivateDataset]):
         range_: Decimal,
         **use: Unpack[Use],
     ) -> None:
-        number = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+        number = number_of(queries)
         if number > MOST_QUERIES:
             raise PlanError(
                 f"a net mechanism compares at most {MOST_QUERIES:,} answers, found {number:,} queries; ask fewer"

@@ -25,7 +25,7 @@ from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import TableSource, WatchedFiles, column_positions
+from dpopt.private.readers.table_sources import WatchedFiles, column_positions
 from dpopt.private.tables.dataset import AnyQueries, Progress
 from dpopt.schema.schema import Schema
 
@@ -59,7 +59,11 @@ class Reading:
     version: int = VERSION
 
     def source(self, part: Part) -> ParquetSource | CsvSource:
-        """Return the source of one part."""
+        """Return the source of one part; refuse where this is another version of dpopt."""
+        if self.version != VERSION:
+            raise DpoptError(
+                "a worker has another version of dpopt; install the same version on all workers as here"
+            )
         if isinstance(part, CsvFile):
             return part.source(self.file_names)
         return ParquetSource.of_parts(part, self.title, self.file_names)
@@ -102,59 +106,36 @@ PartReport: TypeAlias = PartRead | PartFailed
 
 def check_part(part: Part, reading: Reading) -> PartReport:
     """Validate a part of the table by the schema."""
-    try:
-        _check_version(reading)
-        attributes = np.arange(len(reading.schema))
-        source = reading.source(part)
-        reader = _reader(source, reading, attributes, None)
-        reader.read_through()
-        problems = _by_attribute(reader, attributes)
-        return PartRead(reader.rows, problems, faults=_faults(source, reading), kept=reader.kept_rows())
-    except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
-        return _failed(problem)
+    return _read_part((part, None), reading, None)
 
 
 def count_part(counted: CountedPart, reading: Reading, named: NamedQueries) -> PartReport:
     """Count on a part of the table, in one thread: the cluster decides how many tasks a worker runs at a time."""
+    return _read_part(counted, reading, named)
+
+
+def _read_part(counted: CountedPart, reading: Reading, named: NamedQueries | None) -> PartReport:
+    """Read a part to its end: all attributes of the schema, or those that queries name, to count on them."""
     try:
-        _check_version(reading)
         part, kept = counted
-        counter = BatchCounter(named, threads=1)
         source = reading.source(part)
-        reader = _reader(source, reading, named.attributes, kept)
-        count_in_batches(reader, counter, ahead=False)
-        problems = _by_attribute(reader, named.attributes)
-        faults = _faults(source, reading)
+        attributes = np.arange(len(reading.schema)) if named is None else named.attributes
+        positions = [reading.positions[attribute] for attribute in attributes]
+        reader = BatchReader(source, positions, reading.schema, attributes, reading.how, kept=kept)
+        counter = None if named is None else BatchCounter(named, threads=1)
+        if counter is None:
+            reader.read_through()
+        else:
+            count_in_batches(reader, counter, ahead=False)
+        found = zip(attributes.tolist(), reader.problems, strict=True)
+        problems = {attribute: column for attribute, column in found if column}
+        total = reading.how.on_invalid.is_total
+        faults = tuple(faults_of(source)) if isinstance(source, CsvSource) and not total else ()
+        if counter is None:
+            return PartRead(reader.rows, problems, faults=faults, kept=reader.kept_rows())
         return PartRead(reader.rows, problems, None if problems or faults else counter.counts, faults)
     except Exception as problem:  # noqa: BLE001  # returned to the owner instead of logged by the worker
         return _failed(problem)
-
-
-def _reader(
-    source: TableSource, reading: Reading, attributes: NDArray[np.integer], kept: KeptRows | None
-) -> BatchReader:
-    positions = [reading.positions[attribute] for attribute in attributes]
-    return BatchReader(source, positions, reading.schema, attributes, reading.how, kept=kept)
-
-
-def _faults(source: ParquetSource | CsvSource, reading: Reading) -> tuple[str, ...]:
-    named = isinstance(source, CsvSource) and not reading.how.on_invalid.is_total
-    return tuple(faults_of(source)) if named else ()  # type: ignore[arg-type]
-
-
-def _by_attribute(reader: BatchReader, attributes: NDArray[np.integer]) -> dict[int, ColumnProblems]:
-    return {
-        int(attribute): column
-        for attribute, column in zip(attributes, reader.problems, strict=True)
-        if column
-    }
-
-
-def _check_version(reading: Reading) -> None:
-    if reading.version != VERSION:
-        raise DpoptError(
-            "a worker has another version of dpopt; install the same version on all workers as here"
-        )
 
 
 def _failed(problem: Exception) -> PartFailed:

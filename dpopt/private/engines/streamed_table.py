@@ -22,7 +22,7 @@ from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_table import refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, WatchedFiles, column_positions
-from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Progress, least_dtype
+from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Progress, least_dtype, number_of
 from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
 
@@ -100,7 +100,7 @@ class NamedQueries:
 
     def __len__(self) -> int:
         """Return the number m of clauses or cells."""
-        return self.queries.number_of_cells if isinstance(self.queries, MarginalSet) else len(self.queries)
+        return number_of(self.queries)
 
 
 class BatchCounter:

@@ -300,19 +300,19 @@ class TableReading:
 
     def pairs_form(self) -> TextForm:
         """Return how the lines of a file of pairs are divided."""
-        return self._form("," if self.separator is None else self.separator)
+        return self._form(",")
 
     def edges_form(self) -> TextForm:
         """Return how the lines of a file of edges are divided; what begins with # or % is a comment."""
-        return replace(self._form("blanks" if self.separator is None else self.separator), comments="#%")
+        return replace(self._form("blanks"), comments="#%")
 
     def baskets_form(self, usual: str) -> TextForm:
         """Return how the lines of a file of baskets are divided; `usual` are the separators where none is given."""
-        form = self._form("," if self.separator is None else self.separator)
-        separators = usual if self.separator is None else form.separators
-        return replace(form, separators=separators, runs=True, quotes=False)
+        form = replace(self._form(","), runs=True, quotes=False)
+        return replace(form, separators=usual) if self.separator is None else form
 
-    def _form(self, separator: str, *, trimmed: bool = True) -> TextForm:
+    def _form(self, usual: str, *, trimmed: bool = True) -> TextForm:
+        separator = usual if self.separator is None else self.separator
         signs, runs = _RUNS.get(separator, ("\t" if separator == "tab" else separator, False))
         return TextForm(
             signs,

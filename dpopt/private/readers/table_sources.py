@@ -92,10 +92,12 @@ class MemorySource:
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
     ) -> Iterator[tuple[int, pa.Array]]:
         """Yield the columns of one batch after the other; of a table without rows, one batch without rows."""
+        import pyarrow as pa
+
         rows = max(len(self._table), 1)
         for start in range(0, rows, batch_rows):
             held = self._slice(positions, start, batch_rows)
-            for batch in held.to_batches() or [_no_rows(held.schema)]:
+            for batch in held.to_batches() or [pa.RecordBatch.from_pylist([], schema=held.schema)]:
                 yield from enumerate(batch.columns)
             if progress is not None:
                 progress(min((start + batch_rows) / rows, 1.0))
@@ -131,12 +133,6 @@ def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
         texts = pa.array(list(map(plain_text, column.cat.categories.tolist())), pa.string())
         return pa.DictionaryArray.from_arrays(codes, texts)
     return pa.Array.from_pandas(column)
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def plain_text(value: object) -> str | None:

@@ -143,6 +143,11 @@ class PrivateDataset(Closed):
         return counts
 
 
+def number_of(queries: AnyQueries) -> int:
+    """Return how many queries these are: m clauses, or marginals with m cells."""
+    return queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+
+
 def least_dtype(size: int) -> np.dtype[np.unsignedinteger]:
     """Return the least unsigned type for the codes 0 .. size - 1."""
     return np.dtype(np.min_scalar_type(max(size - 1, 0)))
