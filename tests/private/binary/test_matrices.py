@@ -292,7 +292,7 @@ def test_the_name_of_the_file_says_nothing(tmp_path: Path, suffix: str) -> None:
         ("%%MatrixMarket", "first line"),
         ("%%MatrixMarket matrix coordinate pattern general\n% no size", "is missing"),
         (f"{HEAD}1 3 1\n1 1 1\n", "3 columns, and 2 are declared"),
-        (f"{HEAD}0 2 0\n", "0 rows"),
+        (f"{HEAD}0 2 0\n", "no rows"),
         ("%%MatrixMarket matrix array real general\n1 2\n1\n0\n", "dense matrix"),
         ("%%MatrixMarket matrix coordinate complex general\n1 2 1\n1 1 1 1\n", "complex numbers"),
         ("%%MatrixMarket matrix coordinate real general\n1 2 1\n1 1 nan\n", "line 3 holds .nan"),
