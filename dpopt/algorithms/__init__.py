@@ -1,12 +1,11 @@
 """Drivers: plan, run, release; short, in the paper's order.
 
-In: a schema, a workload, a budget, a table behind a curator, a solver. Out: a release folder that is publishable at every
-instant, and the same as values. A driver's control flow depends on the plan and
-on released values only.
+In: a schema, a workload, a budget, a table behind a curator, a solver. Out: a release folder that is publishable at
+every instant, and the same as values. A driver's control flow depends on the plan and on released values only.
 
 | file | what it holds |
 |---|---|
-| options.py | what a user may say of each algorithm, as a frozen dataclass with help and checks; loads nothing |
+| options.py | the options of each algorithm, as a frozen dataclass with help and checks; loads nothing |
 | registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
 | asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
 | stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |

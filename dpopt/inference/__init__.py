@@ -1,13 +1,13 @@
 """Fits to noisy answers: weighted feasible records, distributions, consistent trees and sequences.
 
 In       a `FitProblem`: queries with noisy values (shares of the records), rules, allowed codes; `FitSettings`.
-Out      `Fitted`: weighted feasible records, the objective, and how much nearer any records could come.
+Out      `Fitted`: weighted feasible records, the objective, and a bound on how much better any records could fit.
 Next     another way to fit: one file here that takes a `FitProblem` and returns a `Fitted`; the mathematics in
 models/projection.
 
 | file | what it holds |
 |---|---|
-| halfspace_regression.py | sides of known halfspaces to weights for another one |
+| halfspace_regression.py | weights with which sides of known halfspaces estimate the side of another one |
 | distribution/ | a distribution over a universe, fitted to noisy answers by multiplicative weights |
 | histograms/ | consistent histograms, trees, grids and sorted counts from noisy ones |
 | records/ | synthetic records whose answers are near noisy ones |

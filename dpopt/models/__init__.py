@@ -1,4 +1,4 @@
-"""Models in the hand: mathematics becomes a program with names, to print, change, export and solve.
+"""Optimization models as programs with names, to print, change, export and solve.
 
 In       mathematics: values, weights, queries; and values that the curator released (`SampledQueries`).
 Out      `Model` (a program with the names of its page), and readings of results (`read_record`).
@@ -7,7 +7,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 
 | file | what it holds |
 |---|---|
-| model.py, catalogue.py | a model in the hand; all models by name |
+| model.py, catalogue.py | a model, to print, solve and write; all models by name |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
 | best_responses/ | the best response to weighted queries, as programs, with bounds |
 | histograms/ | consistent histograms, sorted counts, degrees and intervals |

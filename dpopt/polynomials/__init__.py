@@ -1,6 +1,6 @@
-"""Polynomials near symmetric predicates, each with a proof that none is nearer: what a release of marginals adds noise to.
+"""Best polynomial approximations of symmetric predicates, each with a proof that none is better.
 
-In       a target (OR, AND, "at least r of k", any table of values), a degree or an error, a solver if one is to begin with.
+In       a target (OR, AND, "at least r of k", any table of values), a degree or an error, and perhaps a solver to start from.
 Out      `Polynomial` with exact rational coefficients, in a `Solution` with its `Witness`; sensitivities. All public.
 Next     another problem on coefficients: its linear program in `dpopt.models`, its page in models/, and one file here
          that states it as a `Problem`; `verify` then checks its certificates as they are.
@@ -12,10 +12,10 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 | certificates.py | problems, solutions, witnesses, and `verify`, which trusts nothing |
 | minimax.py | levelled errors and exchange; best approximations and least degrees, their tables and files |
 | coefficient_budgets.py | least coefficients for an error; least error with noise |
-| exact_optimum.py | linear programs solved exactly, from where a solver ended |
+| exact_optimum.py | linear programs solved exactly, starting from the point of a solver |
 | constructions.py | constructions of the papers |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
-| sensitivities.py | what one record moves in each expansion |
+| sensitivities.py | by how much one record changes the counts of each expansion |
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 In: the public schema and the text that names a workload. Out: `Clauses` (millions of queries as four arrays), `MarginalSet`
 (cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.counting`, how many records
-satisfy each clause or lie in each cell. Compiled loops
-are imported by their users, not here: compiling takes time.
+satisfy each clause or lie in each cell. Compiled loops are imported by their users, not here: compiling takes time.
 
 | file | what it holds |
 |---|---|
