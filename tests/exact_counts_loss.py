@@ -9,7 +9,7 @@ outcomes with one and the same ratio are put together, so that no divergence is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -27,6 +27,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
+from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from tests.exact_distribution import exp_minus
 from tests.exact_loss import ORDERS, Divergences, as_decimal, check_divergences
@@ -144,26 +145,51 @@ class CountingGame:
         return Played(tuple(noise.drawn), charges)
 
 
-def measurement_game(
-    pairs: Pairs, hold: Callable[[Any], Closed], what: Counted, relation: NeighbouringRelation
-) -> CountingGame:
-    """Return the game of one measurement by the curator alone."""
-    rows = hold(pairs[0][0])._rows
+@dataclass(frozen=True)
+class TinyTables:
+    """Tables that are small enough to enumerate, and what the private side makes of one.
 
-    def play(table: Any, noise: Watching) -> Sequence[Charge]:
-        held, ledger = hold(table), Ledger(AMPLE[what.gaussian], relation)
-        ledger.reserve([what.charge(held._public, relation)])
-        CountingCurator(held, ledger, EventJournal([]), size=rows, noise=noise).measure(what)
-        return ledger.entries
+    Attributes
+    ----------
+    neighbours : callable
+        All neighbouring tables under a relation.
+    read : callable
+        What a release reads, of a table.
+    hold : callable
+        What the curator measures, of what is read.
+    most : int or None
+        As in `CountingGame`.
+    """
 
-    return CountingGame(pairs, play)
+    neighbours: Callable[[NeighbouringRelation], Pairs]
+    read: Callable[[Any], Any]
+    hold: Callable[[Any], Closed] = lambda read: read
+    most: int | None = None
 
+    def held(self, table: Any) -> Closed:
+        return self.hold(self.read(table))
 
-def release_game(
-    pairs: Pairs, release: Callable[[Any, Watching], Any], *, first: int | None = None
-) -> CountingGame:
-    """Return the game of a whole release: `release` makes it from a table and noise."""
-    return CountingGame(pairs, lambda table, noise: stated(release(table, noise).privacy), first)
+    def measuring(self, what: Counted, relation: NeighbouringRelation) -> CountingGame:
+        """Return the game of one measurement by the curator alone."""
+        pairs = self.neighbours(relation)
+        rows = self.held(pairs[0][0])._rows
+
+        def play(table: Any, noise: Watching) -> Sequence[Charge]:
+            held, ledger = self.held(table), Ledger(AMPLE[what.gaussian], relation)
+            ledger.reserve([what.charge(held._public, relation)])
+            CountingCurator(held, ledger, EventJournal([]), size=rows, noise=noise).measure(what)
+            return ledger.entries
+
+        return CountingGame(pairs, play, most=self.most)
+
+    def releasing(self, release: Callable[..., Any], plan: Any, *, first: int | None = None) -> CountingGame:
+        """Return the game of a whole release: `release` makes it of what is read, a plan and noise."""
+        return CountingGame(
+            self.neighbours(plan.relation),
+            lambda table, noise: stated(release(self.read(table), plan, noise=noise).privacy),
+            first,
+            self.most,
+        )
 
 
 def stated(privacy: object) -> tuple[Charge, ...]:
@@ -311,3 +337,65 @@ def gaussian_logs(values: NDArray[np.int64], centre: int, scale: float) -> NDArr
     """Return ln of the probabilities of discrete Gaussian noise around a centre."""
     exponents = -((values - float(centre)) ** 2) / (2 * scale**2)
     return np.asarray(exponents - np.logaddexp.reduce(exponents))
+
+
+# Histograms and graphs.
+
+BINS = NODES = 5
+EDGES = 4
+Counts = tuple[int, ...]
+Pair = tuple[Counts, Counts]
+
+
+def bin_counts(counts: Counts, *, graph: bool) -> BinCounts:
+    given = np.array(counts, dtype=np.int64)
+    return BinCounts.of_degrees(given, int(given.sum()) // 2) if graph else BinCounts.from_counts(given)
+
+
+@lru_cache(maxsize=4)
+def record_neighbours(relation: NeighbouringRelation, bins: int = BINS) -> list[Pair]:
+    """Return neighbouring tables as counts of bins: of 0 to 3 records, or of 3 under replace-one."""
+
+    def counts(records: Iterable[int]) -> Counts:
+        return tuple(np.bincount(np.array(tuple(records), dtype=np.int64), minlength=bins).tolist())
+
+    def tables(rows: int) -> Iterator[tuple[int, ...]]:
+        return combinations_with_replacement(range(bins), rows)
+
+    if relation is NeighbouringRelation.ADD_REMOVE:
+        found = {
+            (counts(t), counts((*t, b))) for rows in range(ROWS) for t in tables(rows) for b in range(bins)
+        }
+    else:
+        moves = list(combinations(range(bins), 2))
+        found = {(counts((*t, a)), counts((*t, b))) for t in tables(ROWS - 1) for a, b in moves}
+    return sorted(found)
+
+
+@lru_cache(maxsize=4)
+def edge_neighbours(relation: NeighbouringRelation) -> list[Pair]:
+    """Return neighbouring graphs of up to four edges as degrees of five nodes, each pair once up to the names of nodes."""
+    edges = list(combinations(range(NODES), 2))
+    found = set()
+    for number in range(EDGES):
+        for graph in combinations(edges, number):
+            common = np.bincount(np.array(graph, dtype=np.int64).reshape(-1), minlength=NODES)
+            ends = [np.bincount(edge, minlength=NODES) for edge in edges if edge not in graph]
+            if relation is NeighbouringRelation.ADD_REMOVE:
+                pairs = [(common, common + one) for one in ends]
+            elif number == ROWS - 1:
+                pairs = [(common + one, common + other) for one, other in combinations(ends, 2)]
+            else:
+                pairs = []
+            found |= {tuple(sorted(zip(a.tolist(), b.tolist(), strict=True))) for a, b in pairs}
+    return [(tuple(a for a, _ in nodes), tuple(b for _, b in nodes)) for nodes in sorted(found)]
+
+
+def binned(bins: int = BINS) -> TinyTables:
+    """Return tables as exact counts of bins."""
+    return TinyTables(partial(record_neighbours, bins=bins), partial(bin_counts, graph=False))
+
+
+def graphs() -> TinyTables:
+    """Return graphs as degrees of nodes."""
+    return TinyTables(edge_neighbours, partial(bin_counts, graph=True))

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, product
 from math import prod
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -24,8 +25,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.ledger import Budget, Ledger
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DqrsPlan
@@ -47,6 +47,7 @@ from tests.exact_loss import (
     implemented_weights,
     multiplicity,
 )
+from tests.tiny_jobs import plan_of
 from tests.tiny_measuring import distinct_pairs
 from tests.tiny_runs import CallbackSampler, Enumeration, EventJournal, Table, dataset_of
 
@@ -138,30 +139,10 @@ class DqrsGame:
     plan: DqrsPlan
 
     @classmethod
-    def of(
-        cls,
-        workload: Workload,
-        *,
-        rounds: int,
-        draws: int,
-        step: str,
-        margin: str,
-        size: int,
-        relation: NeighbouringRelation,
-    ) -> DqrsGame:
-        return cls(
-            workload,
-            DqrsPlan(
-                rounds=rounds,
-                draws=draws,
-                step=Decimal(step),
-                size=size,
-                relation=relation,
-                budget=Budget(None, 1e-9, 1e9, Accountant.ZCDP),
-                attributes=len(workload.schema),
-                margin=Decimal(margin),
-            ),
-        )
+    def of(cls, workload: Workload, *, step: str, margin: str, **fields: Any) -> DqrsGame:
+        """Return the game of a plan within an ample budget: rounds, draws, size and relation are named."""
+        fields |= {"step": Decimal(step), "margin": Decimal(margin), "attributes": len(workload.schema)}
+        return cls(workload, plan_of("dqrs", **fields))
 
     def curator(
         self, table: Table, journal: EventJournal, choose: Callable[[QueryWeights, int], Sequence[int]]

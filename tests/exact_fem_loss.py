@@ -14,6 +14,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fem.driver import run
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
@@ -35,6 +35,7 @@ from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
 from tests.exact_distribution import logarithm
 from tests.exact_loss import DIGITS, as_decimal, check_losses
+from tests.tiny_jobs import plan_of
 from tests.tiny_measuring import distinct_pairs
 from tests.tiny_runs import EventJournal, Table, dataset_of
 
@@ -111,31 +112,11 @@ class FemGame:
     plan: FemPlan
 
     @classmethod
-    def of(
-        cls,
-        workload: Workload,
-        *,
-        rounds: int,
-        records: int,
-        range_: str,
-        size: int,
-        relation: NeighbouringRelation,
-    ) -> FemGame:
-        return cls(
-            workload,
-            FemPlan(
-                algorithm="fem",
-                rounds=rounds,
-                records=records,
-                selection_range=Decimal(range_),
-                scale=1.0,
-                kept_from=1,
-                size=size,
-                relation=relation,
-                budget=Budget(1e9, 0.0, None, Accountant.PURE),
-                seed=3,
-            ),
-        )
+    def of(cls, workload: Workload, *, range_: str, **fields: Any) -> FemGame:
+        """Return the game of a plan within an ample budget: rounds, records, size and relation are named."""
+        ample = Budget(1e9, 0.0, None, Accountant.PURE)
+        plan = plan_of("fem", selection_range=Decimal(range_), budget=ample, seed=3, **fields)
+        return cls(workload, plan)
 
     @property
     def signed(self) -> int:

@@ -1,4 +1,4 @@
-"""Tiny sets of points, ties among them, and the games of what is released of them."""
+"""Tiny sets of points, ties among them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ import numpy as np
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
-from dpopt.private.measurements.halfspace_measurement import HalfspaceMeasurement, ProjectedPoints
+from dpopt.private.measurements.halfspace_measurement import ProjectedPoints
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.halfspaces.halfspaces import DIRECTION_UNIT, PointColumns, Projections, Scaling
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
-from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
-from tests.exact_counts_loss import (
-    AMPLE,
-    ROWS,
-    CountingGame,
-    measurement_game,
-    neighbours_of,
-    release_game,
-)
+from tests.exact_counts_loss import AMPLE, ROWS, TinyTables, neighbours_of
 from tests.tiny_runs import ADD_REMOVE
 
 COLUMNS = PointColumns(("x", "y"), Scaling.NORMALISE)
@@ -96,18 +88,8 @@ def tiny_plan(
     )
 
 
-def halfspace_game(kind: str, what: HalfspaceMeasurement, relation: NeighbouringRelation) -> CountingGame:
-    """Return the game of one measurement by the curator alone."""
-
-    def hold(table: Table) -> ProjectedPoints:
-        return ProjectedPoints.of(points_of(table), projections(kind))
-
-    return measurement_game(point_neighbours(relation), hold, what, relation)
-
-
-def halfspace_release_game(plan: HalfspacePlan) -> CountingGame:
-    """Return the game of a whole release."""
-    return release_game(
-        point_neighbours(plan.relation),
-        lambda table, noise: release_halfspaces(points_of(table), plan, noise=noise),
+def point_tables(kind: str = "plane") -> TinyTables:
+    """Return tables of points, held as their projections."""
+    return TinyTables(
+        point_neighbours, points_of, lambda points: ProjectedPoints.of(points, projections(kind))
     )

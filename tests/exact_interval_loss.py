@@ -27,8 +27,7 @@ from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import SplitPlan
-from tests.exact_bin_loss import Counts, Pair, record_neighbours
-from tests.exact_counts_loss import ROWS, stated
+from tests.exact_counts_loss import ROWS, Counts, Pair, record_neighbours, stated
 from tests.exact_distribution import exp_minus, logarithm
 from tests.exact_loss import ORDERS
 from tests.exact_measuring_loss import log_moment

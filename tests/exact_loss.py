@@ -16,12 +16,12 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, product
 from math import factorial, prod
+from typing import Any
 
 import numpy as np
 
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.queries.workloads.workload import Workload
@@ -75,20 +75,9 @@ class Game:
     plan: DualQueryPlan
 
     @classmethod
-    def of(
-        cls,
-        workload: Workload,
-        *,
-        rounds: int,
-        draws: int,
-        step: str,
-        size: int,
-        relation: NeighbouringRelation,
-    ) -> Game:
-        return cls(
-            workload,
-            tiny_plan(workload, rounds=rounds, draws=draws, step=step, size=size, relation=relation),
-        )
+    def of(cls, workload: Workload, **fields: Any) -> Game:
+        """Return the game of a plan within an ample budget: `fields` are those of `tiny_plan`."""
+        return cls(workload, tiny_plan(workload, **fields))
 
     @cached_property
     def samples(self) -> list[Draw]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import combinations, combinations_with_replacement
 from math import factorial, prod
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
+from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import LISTED, POWERS, SETS, Monomials
 from dpopt.queries.polynomial_families import (
@@ -22,9 +23,9 @@ from dpopt.queries.polynomial_families import (
 )
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
-from tests.exact_counts_loss import ROWS, CountingGame, measurement_game, moves_between, release_game
+from tests.exact_counts_loss import ROWS, TinyTables, moves_between
 from tests.exact_summary_loss import MIXED, UNIVERSES, held_literals, table_neighbours
-from tests.tiny_runs import Record, Table, dataset_of, universe
+from tests.tiny_runs import Record, dataset_of, universe
 
 UNIT = 0.25
 THREE = Monomials.of(2, [(), (0,), (0, 1)])
@@ -142,23 +143,13 @@ def farthest(family: PolynomialFamily, relation: NeighbouringRelation, *, square
     return max(int((one**2).sum() if squared else np.abs(one).sum()) for one in apart)
 
 
-def sums_game(
-    family: PolynomialFamily, what: CoefficientSums, relation: NeighbouringRelation
-) -> CountingGame:
-    """Return the game of one measurement by the curator alone."""
-
-    def hold(table: Table) -> CoefficientTable:
-        return CoefficientTable.of(dataset_of(family.schema, table), family)
-
-    return measurement_game(table_neighbours(family.schema, relation), hold, what, relation)
-
-
-def planned_game(plan: SanitizerPlan) -> CountingGame:
-    """Return the game of a whole release."""
-    schema = plan.family.schema
-    return release_game(
-        table_neighbours(schema, plan.relation),
-        lambda table, noise: release_sanitizer(dataset_of(schema, table), plan, noise=noise),
+def family_tables(family: PolynomialFamily) -> TinyTables:
+    """Return all tables of the family's schema, held for sums of coefficients."""
+    schema = family.schema
+    return TinyTables(
+        partial(table_neighbours, schema),
+        partial(dataset_of, schema),
+        lambda dataset: CoefficientTable.of(dataset, family),
     )
 
 
@@ -168,7 +159,7 @@ def check_planned_loss(plan: SanitizerPlan) -> float:
     Too many values lie between two counts to be enumerated. Discrete Laplace noise of scale b on counts that are apart by m in
     L1 has the loss m / b exactly, and discrete Gaussian noise at most m^2 / (2 sigma^2), m in L2.
     """
-    game = planned_game(plan)
+    game = family_tables(plan.family).releasing(release_sanitizer, plan)
     known = {table: game.played(table) for table in {one for pair in game.pairs for one in pair}}
     reached = 0.0
     for one, two in game.pairs:

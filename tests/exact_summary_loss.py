@@ -1,26 +1,18 @@
-"""Tiny tables and literals, what conjunctions count there, and the games of what is released of them."""
+"""Tiny tables and literals, and what conjunctions count there."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ConjunctionTable
+from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
-from tests.exact_counts_loss import (
-    AMPLE,
-    ROWS,
-    CountingGame,
-    measurement_game,
-    neighbours_of,
-    release_game,
-)
+from tests.exact_counts_loss import AMPLE, ROWS, TinyTables, neighbours_of
 from tests.tiny_runs import Record, Table, bits_schema, dataset_of, universe
 
 MIXED = Schema(
@@ -89,21 +81,11 @@ def table_neighbours(schema: Schema, relation: NeighbouringRelation) -> list[tup
     return neighbours_of(universe(schema), relation)
 
 
-def summary_game(
-    literals: ChosenLiterals, what: ConjunctionCounts, relation: NeighbouringRelation
-) -> CountingGame:
-    """Return the game of one measurement by the curator alone."""
-
-    def hold(table: Table) -> ConjunctionTable:
-        return ConjunctionTable.of(dataset_of(literals.schema, table), literals)
-
-    return measurement_game(table_neighbours(literals.schema, relation), hold, what, relation)
-
-
-def summary_release_game(plan: SummaryPlan) -> CountingGame:
-    """Return the game of a whole release."""
-    schema = plan.literals.schema
-    return release_game(
-        table_neighbours(schema, plan.relation),
-        lambda table, noise: release_summary(dataset_of(schema, table), plan, noise=noise),
+def literal_tables(literals: ChosenLiterals) -> TinyTables:
+    """Return all tables of the literals' schema, held for counts of conjunctions."""
+    schema = literals.schema
+    return TinyTables(
+        partial(table_neighbours, schema),
+        partial(dataset_of, schema),
+        lambda dataset: ConjunctionTable.of(dataset, literals),
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.fem.plan import FemPlan
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.measured.plan import (
     ADAPTIVE,
     NOISE,
@@ -33,6 +34,32 @@ TABLE: Table = ((0, 1), (1, 1), (1, 0), (0, 1))
 AMPLE = Budget(None, 1e-6, 1e9, Accountant.ZCDP)
 
 
+PLANS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "dualquery": (
+        DualQueryPlan,
+        {"rounds": 3, "draws": 2, "step": Decimal("0.5"), "attributes": 2, "work": 5},
+    ),
+    "dqrs": (DqrsPlan, {"rounds": 3, "draws": 2, "step": Decimal("0.5"), "attributes": 2, "work": 5}),
+    "smalldb": (
+        SmallDatabasePlan,
+        {"records": 3, "selection_range": Decimal("1.5"), "reach": Decimal(2)},
+    ),
+    **{
+        name: (
+            partial(FemPlan, algorithm=name, scale=1.0, kept_from=1, work=5),
+            {"rounds": 2, "records": 2, "selection_range": Decimal("0.5")},
+        )
+        for name in FEM_ALGORITHMS
+    },
+}
+
+
+def plan_of(algorithm: str, **changes: Any) -> Any:
+    """Return the tiny plan of an algorithm within an ample budget, changed as asked."""
+    kind, usual = PLANS[algorithm]
+    return kind(**{"size": len(TABLE), "relation": REPLACE, "budget": AMPLE, **usual, **changes})
+
+
 def job_of(plan: Any) -> Job:
     """Return the job of a plan whose budget is exactly what it costs."""
     exact = replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
@@ -47,51 +74,9 @@ MARGINALS_OF_TWO = multiplicative_job(multiplicative_plan(), SCHEMA).workload
 
 def dualquery_job(rounds: int = 3, *, one_way: bool = False) -> Job:
     """Return a job of DualQuery, with or without one-way marginals."""
-    plan = DualQueryPlan(
-        rounds=rounds,
-        draws=2,
-        step=Decimal("0.5"),
-        size=len(TABLE),
-        relation=REPLACE,
-        budget=AMPLE,
-        attributes=2,
-        free_attributes=FreeAttributes.ESTIMATED if one_way else FreeAttributes.RANDOM,
-        one_way=OneWayMeasurement(3.0, gaussian=True) if one_way else None,
-        work=5,
-    )
-    return job_of(plan)
-
-
-def dqrs_job() -> Job:
-    """Return a job of DQRS."""
-    plan = DqrsPlan(
-        rounds=3,
-        draws=2,
-        step=Decimal("0.5"),
-        size=len(TABLE),
-        relation=REPLACE,
-        budget=AMPLE,
-        attributes=2,
-        work=5,
-    )
-    return job_of(plan)
-
-
-def fem_job() -> Job:
-    """Return a job of FEM."""
-    plan = FemPlan(
-        algorithm="fem",
-        rounds=2,
-        records=2,
-        selection_range=Decimal("0.5"),
-        scale=1.0,
-        kept_from=1,
-        size=len(TABLE),
-        relation=REPLACE,
-        budget=AMPLE,
-        work=5,
-    )
-    return job_of(plan)
+    rule = FreeAttributes.ESTIMATED if one_way else FreeAttributes.RANDOM
+    measured = OneWayMeasurement(3.0, gaussian=True) if one_way else None
+    return job_of(plan_of("dualquery", rounds=rounds, free_attributes=rule, one_way=measured))
 
 
 def measured_job(algorithm: str) -> Job:
@@ -113,19 +98,6 @@ def measured_job(algorithm: str) -> Job:
     return job_of(plan)
 
 
-def small_database_job() -> Job:
-    """Return a job of SmallDB."""
-    plan = SmallDatabasePlan(
-        size=len(TABLE),
-        relation=REPLACE,
-        budget=AMPLE,
-        records=3,
-        selection_range=Decimal("1.5"),
-        reach=Decimal(2),
-    )
-    return job_of(plan)
-
-
 def asked_job() -> Asked:
     """Return what is asked of a run that measures its number of records first."""
     settings = Terms.of(algorithm=NOISE, epsilon=1e3, delta=1e-6, predict=False)
@@ -135,14 +107,14 @@ def asked_job() -> Asked:
 JOBS: dict[str, Callable[[], Job]] = {
     "dualquery": dualquery_job,
     "dualquery with one-way marginals": lambda: dualquery_job(one_way=True),
-    "dqrs": dqrs_job,
-    "fem": fem_job,
+    "dqrs": lambda: job_of(plan_of("dqrs")),
+    "fem": lambda: job_of(plan_of("fem")),
     NOISE: lambda: measured_job(NOISE),
     PROJECTION: lambda: measured_job(PROJECTION),
     ADAPTIVE: lambda: measured_job(ADAPTIVE),
     "mwem, queries": lambda: multiplicative_job(multiplicative_plan(select=QUERIES), SCHEMA),
     "mwem, marginals": lambda: multiplicative_job(multiplicative_plan(select=MARGINALS), SCHEMA),
     "pmw": lambda: multiplicative_job(multiplicative_plan("pmw", alpha=1.0), SCHEMA),
-    "smalldb": small_database_job,
+    "smalldb": lambda: job_of(plan_of("smalldb")),
 }
 """By the name that tests show."""

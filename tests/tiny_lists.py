@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache, partial
 from itertools import combinations, pairwise, permutations, product
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.private.measurements.conjunction_measurement import ListTable
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
+from dpopt.synopses.decision_lists.list_plan import ListPlan
+from tests.exact_counts_loss import AMPLE, TinyTables
+from tests.tiny_runs import ADD_REMOVE
 
 Row = tuple[tuple[tuple[int, bool], ...], tuple[int, ...]]
 """Literals (variable, whether it is the variable itself), and one bit more than literals."""
+Table = tuple[Row, ...]
 
 
 def family_of(variables: int, length: int, rows: str = "lists", changes: int | None = None) -> ListFamily:
@@ -134,3 +141,59 @@ def text_of(family: ListFamily, row: Row) -> str:
         )
     parts = [f"{name}:{bit}" for name, bit in zip(names, row[1], strict=False)]
     return ", ".join([*parts, f"else:{row[1][-1]}"])
+
+
+# Families and tables that are small enough for exact losses.
+
+FAMILIES: dict[str, ListFamily] = {
+    "lists": family_of(2, 2),
+    "one change": family_of(2, 2, "lists", 1),
+    "disjunctions": family_of(4, 2, "disjunctions"),
+    "conjunctions": family_of(4, 2, "conjunctions"),
+}
+
+
+@lru_cache
+def coefficients_of(kind: str) -> ListCoefficients:
+    """Return small ones, under which a row counts several units in conjunctions of each size."""
+    return random_coefficients(FAMILIES[kind], 2, 1, bits=1, largest=2)
+
+
+def tiny_plan(
+    kind: str,
+    relation: NeighbouringRelation,
+    *,
+    gaussian: bool,
+    scales: tuple[float, ...] = (8.0, 8.0, 8.0),
+) -> ListPlan:
+    """Return a plan within an ample budget."""
+    return ListPlan(
+        coefficients=coefficients_of(kind),
+        relation=relation,
+        budget=AMPLE[gaussian],
+        gaussian=gaussian,
+        sizes=(0, 1, 2),
+        scales=scales,
+        size=2,
+        points=1,
+    )
+
+
+def list_neighbours(family: ListFamily, relation: NeighbouringRelation) -> list[tuple[Table, Table]]:
+    """Return a row beside each other one, and each with another one in its place."""
+    rows = rows_of(family)
+    first = rows[len(rows) // 2]
+    if relation is ADD_REMOVE:
+        return [((first,), (first, row)) for row in rows]
+    return [((first, one), (first, other)) for one, other in combinations(rows, 2)]
+
+
+def list_tables(kind: str) -> TinyTables:
+    """Return rows of a family, held for counts of conjunctions; the largest losses of many are looked at."""
+    coefficients = coefficients_of(kind)
+    return TinyTables(
+        partial(list_neighbours, coefficients.family),
+        partial(private, coefficients.family),
+        lambda rows: ListTable.of(rows, coefficients),
+        most=4,
+    )

@@ -24,8 +24,7 @@ from experiments.audit.mechanisms import remembered_plans
 from experiments.audit.planted import no_noise
 from experiments.audit.releases import Asked
 from experiments.audit.worst_events import Floats, Pair, worst_event
-from tests.exact_bin_loss import record_neighbours
-from tests.exact_counts_loss import ROWS
+from tests.exact_counts_loss import ROWS, record_neighbours
 from tests.exact_fem_loss import FemGame
 from tests.exact_interval_loss import Path, SearchGame, interval_game, split_game
 from tests.exact_loss import Game

@@ -7,6 +7,7 @@ take their place, so that whatever they say, raise or write on the way would be 
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -45,8 +46,8 @@ from dpopt.algorithms.multiplicative_weights.plan import Learning
 from dpopt.algorithms.options import AUTO, DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
-from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.algorithms.synthesize import synthesize
+from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
 from dpopt.private.curators import measuring_curator, net_curator
@@ -56,8 +57,10 @@ from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.measurements import measurement
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections import multiplicative_scores
+from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import ExactSampler, KeptQueries, ScriptedSampler
@@ -87,6 +90,7 @@ from tests.boundary.noninterference import (
     leaking,
     watched,
 )
+from tests.tiny_jobs import plan_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 SCHEMA = Schema(
@@ -216,7 +220,6 @@ class Public:
 # Plans.
 
 relations, yes_or_no = st.sampled_from(NeighbouringRelation), st.booleans()
-drawn_queries = partial(DualQueryPlan, size=SIZE, attributes=3, work=5)
 
 
 @st.composite
@@ -232,21 +235,19 @@ def dualquery_plans(draw: st.DrawFn, make: Callable[..., Any], steps: Sequence[s
     )
 
 
-def drawing_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> DualQueryPlan:
+def drawing_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Any:
     """Return a plan of DualQuery; one that is charged round by round where nothing else is measured with Gaussian noise."""
     one_way, seed = changes.get("one_way"), changes.get("seed", 0)
     by_rounds = not (one_way is not None and one_way.gaussian) and seed % 2
     budget = Budget(1e6, 1e-9, None, Accountant.PER_ROUND) if by_rounds else RHO
-    usual: dict[str, Any] = {"rounds": 3, "draws": 4, "step": Decimal(1)}
-    return drawn_queries(relation=relation, budget=budget, **{**usual, **changes})
+    usual = {"draws": 4, "step": Decimal(1), "attributes": 3}
+    return plan_of("dualquery", relation=relation, budget=budget, size=SIZE, **{**usual, **changes})
 
 
-def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> DqrsPlan:
+def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Any:
     """Return a plan of DQRS whose last rounds keep queries."""
-    usual: dict[str, Any] = {"step": Decimal(3), "margin": Decimal(2), "budget": RHO}
-    plan = DqrsPlan(
-        rounds=ROUNDS, draws=4, size=SIZE, relation=relation, attributes=3, work=5, **{**usual, **changes}
-    )
+    usual = {"rounds": ROUNDS, "draws": 4, "step": Decimal(3), "margin": Decimal(2), "attributes": 3}
+    plan = plan_of("dqrs", relation=relation, size=SIZE, **{**usual, **changes})
     kinds = {charge.kind for charge in plan.charges() if charge.label.startswith("round")}
     assert kinds == {ChargeKind.BOUNDED_RANGE, ChargeKind.CONCENTRATED}
     return plan
@@ -254,20 +255,9 @@ def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Dq
 
 def fem_plan(
     algorithm: str, relation: NeighbouringRelation = REPLACE, range_: str = "1.5", seed: int = 0
-) -> FemPlan:
-    return FemPlan(
-        algorithm=algorithm,
-        rounds=ROUNDS,
-        records=3,
-        selection_range=Decimal(range_),
-        scale=1.0,
-        kept_from=2,
-        size=SIZE,
-        relation=relation,
-        budget=RHO,
-        work=5,
-        seed=seed,
-    )
+) -> Any:
+    own = {"rounds": ROUNDS, "records": 3, "selection_range": Decimal(range_), "kept_from": 2, "seed": seed}
+    return plan_of(algorithm, relation=relation, size=SIZE, **own)
 
 
 FITS = (
@@ -302,10 +292,9 @@ def measured_plan(
     )
 
 
-def small_plan(relation: NeighbouringRelation = REPLACE, records: int = 4) -> SmallDatabasePlan:
-    return SmallDatabasePlan(
-        records, Decimal("0.9"), Decimal(1), SIZE, relation, Budget(1.0, 0.0, None, Accountant.PURE)
-    )
+def small_plan(relation: NeighbouringRelation = REPLACE, records: int = 4) -> Any:
+    own = {"records": records, "reach": Decimal(1), "budget": Budget(1.0, 0.0, None, Accountant.PURE)}
+    return plan_of("smalldb", relation=relation, size=SIZE, selection_range=Decimal("0.9"), **own)
 
 
 # Everything public about generated runs.
@@ -537,6 +526,44 @@ def test_a_planted_leak_is_seen(leak: Leak, algorithm: str) -> None:
     place, name = row.place
     with mock.patch.object(place, name, leaking(getattr(place, name), leak, row.secret)):
         assert public.run(TABLES[0]) != public.run(TABLES[1])
+
+
+def logged(usual: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    counts = usual(*given, **more)
+    logging.getLogger("dpopt").debug("counts %s", counts)
+    return counts
+
+
+def noted(usual: Callable[..., Any], curator: MeasuringCurator, *given: Any) -> Any:
+    value = usual(curator, *given)
+    kept = sum(int(scores[0][0]) for scores in curator._scores._kept.values())
+    curator._journal.append({"kind": "torn", "hint": kept})
+    return value
+
+
+def stopping(usual: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    scores = usual(*given, **more)
+    if scores[0] > 30:
+        raise PlanError("the records are still far from the answers")
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "leak"),
+    [
+        (measurement, "exact_counts", logged),
+        (MeasuringCurator, "_select", noted),
+        (CandidateScores, "of", stopping),
+    ],
+)
+def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
+    place: object, name: str, leak: Callable[..., Any]
+) -> None:
+    """Counts in a log, scores in the journal, and scores that decide what happens next."""
+    usual = getattr(place, name)
+    with mock.patch.object(place, name, lambda *given, **more: leak(usual, *given, **more)):
+        one, two = (SMALL[ADAPTIVE][1].run(table) for table in TABLES)
+    assert one != two
 
 
 @pytest.mark.parametrize(

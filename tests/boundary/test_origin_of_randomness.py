@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,8 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.dualquery.plan import DqrsPlan
-from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
+from dpopt.algorithms.fem.plan import FEM_ALGORITHMS
 from dpopt.algorithms.release import release
-from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler
@@ -23,49 +22,26 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
-from tests.algorithms.small_runs import REPLACE, SCHEMA, dataset, workload
+from tests.algorithms.small_runs import SCHEMA, dataset, workload
 from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
+from tests.tiny_jobs import plan_of
 from tests.tiny_runs import bits_schema, dataset_of
 
 ALGORITHMS = (*FEM_ALGORITHMS, "dqrs", "smalldb")
 ROUNDS, EACH, RECORDS = 6, 5, 7
 BITS = bits_schema(3)
-AMPLE = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 
 
 def job(algorithm: str) -> Job:
     """Return the public inputs of a small run; the last rounds of DQRS keep queries."""
     if algorithm == "smalldb":
         budget = Budget(1.0, 0.0, None, Accountant.PURE)
-        small = SmallDatabasePlan(4, Decimal("0.9"), Decimal(1), RECORDS, REPLACE, budget)
+        small = plan_of("smalldb", selection_range=Decimal("0.9"), size=RECORDS, budget=budget)
         return Job(small, BITS, parse_workload("marginals:2", BITS), {}, {})
-    plan: FemPlan | DqrsPlan
+    own: dict[str, Any] = {"records": EACH, "selection_range": Decimal("1.5")}
     if algorithm == "dqrs":
-        plan = DqrsPlan(
-            rounds=ROUNDS,
-            draws=EACH,
-            step=Decimal(3),
-            margin=Decimal(2),
-            size=RECORDS,
-            relation=REPLACE,
-            budget=AMPLE,
-            attributes=len(SCHEMA),
-            work=5,
-        )
-    else:
-        plan = FemPlan(
-            algorithm=algorithm,
-            rounds=ROUNDS,
-            records=EACH,
-            selection_range=Decimal("1.5"),
-            scale=1.0,
-            kept_from=1,
-            size=RECORDS,
-            relation=REPLACE,
-            budget=AMPLE,
-            work=5,
-        )
-    return Job(plan, SCHEMA, workload(), {}, {})
+        own = {"draws": EACH, "step": Decimal(3), "margin": Decimal(2), "attributes": len(SCHEMA)}
+    return Job(plan_of(algorithm, rounds=ROUNDS, size=RECORDS, **own), SCHEMA, workload(), {}, {})
 
 
 def table(algorithm: str) -> PrivateDataset:

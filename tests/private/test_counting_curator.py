@@ -22,8 +22,8 @@ from dpopt.private.measurements.conjunction_measurement import ConjunctionTable,
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.closed import Closed
-from tests.boundary.defects import counting_families as kinds
-from tests.boundary.defects.counting_families import FAMILIES, Asked
+from tests.boundary import families as kinds
+from tests.boundary.families import FAMILIES, Asked
 from tests.exact_counts_loss import AMPLE
 from tests.noises import NoNoise
 from tests.private.test_trust import ClaimingNoise
@@ -159,7 +159,7 @@ REPEATED: dict[str, Callable[[int], Closed]] = {
     "conjunctions": lambda times: ConjunctionTable.of(
         dataset_of(bits_schema(3), kinds.RECORDS * times), kinds.LITERALS
     ),
-    "lists": lambda times: ListTable.of(private(kinds.LISTS.family, kinds.list_rows() * times), kinds.LISTS),
+    "lists": lambda times: ListTable.of(private(kinds.LISTS.family, kinds.LIST_ROWS * times), kinds.LISTS),
     "coefficients": lambda times: CoefficientTable.of(
         dataset_of(COEFFICIENTS.schema, ((0, 2), (1, 1), (1, 1)) * times), COEFFICIENTS
     ),

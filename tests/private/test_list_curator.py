@@ -10,8 +10,16 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.conjunction_measurement import ListCounts, ListTable
-from tests.exact_list_loss import FAMILIES, coefficients_of, list_neighbours
-from tests.tiny_lists import counted, family_of, private, random_coefficients, rows_of
+from tests.tiny_lists import (
+    FAMILIES,
+    coefficients_of,
+    counted,
+    family_of,
+    list_neighbours,
+    private,
+    random_coefficients,
+    rows_of,
+)
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 LISTS = coefficients_of("lists")

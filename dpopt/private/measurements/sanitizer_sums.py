@@ -93,7 +93,7 @@ class CoefficientSums:
 
         **Sensitivity.** `family.moves(unit)`: how far the sums of neighbours are apart, in L1 and in L2. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy.md. Tests:
-        `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss_of_counts.py`.
+        `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss.py`.
         """
         sensitivity, scale = sensitivity_and_scale(
             family,

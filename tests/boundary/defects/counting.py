@@ -37,13 +37,11 @@ from dpopt.queries.polynomial_families import FunctionFamily, Moves, SymmetricFa
 from dpopt.releases import measured_size
 from dpopt.synopses.decision_lists import list_planning
 from dpopt.synopses.decision_lists.list_planning import plan_lists
-from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces import planning
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
-from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted import release_sorted as sorted_release
 from dpopt.synopses.histograms.sorted.release_sorted import LENGTH_SHARE, plan_sorted, release_sorted
 from dpopt.synopses.sanitizers import sanitizer_plan
@@ -54,25 +52,22 @@ from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from dpopt.transcript.released import NoisyAnswers
 from tests import exact_halfspace_loss as points
-from tests import exact_list_loss as lists
 from tests import exact_sanitizer_loss as sanitizers
-from tests.boundary.defects.counting_families import (
-    COUNTS,
+from tests import tiny_lists as lists
+from tests.boundary.families import (
     DEGREES,
     FAMILIES,
+    LIST_ROWS,
     LISTS,
     LITERALS,
     NOISES,
+    OF_CODES,
     RECORDS,
     SCALE,
     TIGHT_FAMILIES,
     Family,
-    Release,
     coefficients,
     family_of,
-    histogram_plan,
-    list_rows,
-    size_under,
     sums,
 )
 from tests.boundary.planted import (
@@ -94,11 +89,9 @@ from tests.boundary.planted import (
     wrap,
     write_the_charge_before_it_is_spent,
 )
-from tests.exact_bin_loss import NODES, bin_counts, bin_game
-from tests.exact_counts_loss import AMPLE, ROWS, Watching, check_game
+from tests.exact_counts_loss import AMPLE, NODES, ROWS, Watching, bin_counts, check_game, graphs
 from tests.exact_size_loss import BUDGETS as SIZE_BUDGETS
 from tests.exact_size_loss import check_size
-from tests.tiny_lists import counted, private, rows_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, bits_schema, dataset_of
 
 FamilyCheck = Callable[[Family, NeighbouringRelation], None]
@@ -111,45 +104,37 @@ Exact = NDArray[np.int64]
 def check_loss(family: Family, relation: NeighbouringRelation, *names: str) -> None:
     """Of single measurements and of whole releases, or of those named: at most what is charged."""
     for gaussian in NOISES:
-        for games in (family.measured, family.released):
-            for name, game in games(relation, gaussian).items():
-                if not names or name in names:
-                    check_game(game)
+        for name, row in family.rows.items():
+            if name in names or (row.planted and not names):
+                check_game(row.game(relation, gaussian))
 
 
 def check_loss_of_releases(family: Family, relation: NeighbouringRelation) -> None:
-    for gaussian in NOISES:
-        for game in family.released(relation, gaussian).values():
-            check_game(game)
+    check_loss(family, relation, *(name for name, row in family.released.items() if row.planted))
 
 
 def check_charges_are_tight(family: Family, relation: NeighbouringRelation) -> None:
-    """The charge is reached: under pure epsilon but for its rounding, with Gaussian noise nearly."""
+    """As much of a charge is reached as the row says."""
     for gaussian in NOISES:
-        games = family.games(relation, gaussian)
-        for name, lowest in family.tight.items():
-            share = check_game(games[name])
-            usual = family.rho if gaussian else 1 - 1e-12
-            assert share > (usual if lowest is None else lowest), f"{name}: reached {share}"
+        for name, row in family.rows.items():
+            if row.planted:
+                share = check_game(row.game(relation, gaussian))
+                assert share > row.least[gaussian], f"{name}: reached {share}"
 
 
 def check_order_of_events(family: Family, relation: NeighbouringRelation) -> None:
     """Spent, then on file as spent, then drawn, then on file as drawn: measurement by measurement, once each."""
     for gaussian in NOISES:
         distribution = "Gaussian" if gaussian else "Laplace"
-        for release, draws in family.runs(relation, gaussian):
+        for row, table, draws in family.runs:
+            plan, noise = row.plan(relation, gaussian), Watching()
             once = ["spend", "journal charge", distribution, "journal measurement"]
-            assert events_of(family, release) == once * draws
-
-
-def events_of(family: Family, release: Release) -> list[str]:
-    noise = Watching()
-    with pytest.MonkeyPatch.context() as patch, spending(noise.events):
-        for driver in family.journal:
-            name = f"dpopt.synopses.{driver}.MemoryJournal"
-            patch.setattr(name, lambda **_: EventJournal(noise.events))
-        release(noise=noise)
-    return noise.events
+            with pytest.MonkeyPatch.context() as patch, spending(noise.events):
+                for driver in family.drivers:
+                    name = f"dpopt.synopses.{driver}.MemoryJournal"
+                    patch.setattr(name, lambda events=noise.events, **_: EventJournal(events))
+                row.of(table, plan)(noise=noise)
+            assert noise.events == once * draws[relation is REPLACE]
 
 
 def check_nothing_is_drawn_twice_or_unpaid(family: Family, relation: NeighbouringRelation) -> None:
@@ -370,14 +355,13 @@ COMMON: dict[str, tuple[Plant, tuple[FamilyRed, ...]]] = {
 def of_family(name: str, checks: Sequence[Check], own: Mapping[str, Defect]) -> Mechanism:
     """Return a family's checks and defects, the common ones first; not all have releases to look at."""
     family = FAMILIES[name]
-    released = bool(family.released(ADD_REMOVE, False))
     common = {
         called: Defect(
             plant,
             tuple(
                 (partial(check, family), relations, message)
                 for check, relations, message in red
-                if released or check is not RELEASES
+                if family.released or check is not RELEASES
             ),
         )
         for called, (plant, red) in COMMON.items()
@@ -420,7 +404,7 @@ def check_groups_of_nodes_are_never_measured(relation: NeighbouringRelation) -> 
     """An edge can count twice in one group, which no charge of sums covers: refused, or the loss is larger than the charge."""
     for gaussian in NOISES:
         try:
-            check_game(bin_game(sums(gaussian), relation, graph=True))
+            check_game(graphs().measuring(sums(SCALE, gaussian), relation))
         except PlanError:
             continue
         raise AssertionError("groups of nodes were measured")
@@ -428,7 +412,7 @@ def check_groups_of_nodes_are_never_measured(relation: NeighbouringRelation) -> 
 
 def check_plans_of_bins_keep_their_budget(relation: NeighbouringRelation) -> None:
     """What the levels cost together, added up by hand from their scales, is the budget and no more."""
-    sensitivity, size = 1 if relation is ADD_REMOVE else 2, size_under(relation)
+    sensitivity, size = (1, None) if relation is ADD_REMOVE else (2, ROWS)
     for gaussian in NOISES:
         for ranges in ("all", "sizes:1,16"):
             plan = plan_histogram(100, budget_of(gaussian), ranges=ranges, relation=relation, size=size)
@@ -652,11 +636,10 @@ CONJUNCTIONS: dict[str, Defect] = {
 
 def check_counts_are_those_of_the_rows(relation: NeighbouringRelation) -> None:
     """What gets noise is what the definition says, and nothing else is charged for."""
-    noise, rows = Watching(), list_rows()
-    plan = lists.tiny_plan("lists", relation, gaussian=False)
-    release_lists(private(LISTS.family, rows), plan, noise=noise)
+    noise, (row, _, _) = Watching(), FAMILIES["lists"].runs[0]
+    row.of(LIST_ROWS, row.plan(relation, False))(noise=noise)
     for size, drawn in enumerate(noise.drawn):
-        expected = np.sum([counted(LISTS, row, size) for row in rows], axis=0)
+        expected = np.sum([lists.counted(LISTS, row, size) for row in LIST_ROWS], axis=0)
         assert list(drawn.counts) == expected.tolist(), "counts"
 
 
@@ -667,7 +650,7 @@ def check_plans_of_lists_keep_their_budget(relation: NeighbouringRelation) -> No
         plan = plan_lists(family, budget_of(gaussian), size=5000, relation=relation)
         sensitivity = []
         for size in plan.sizes:
-            vectors = np.array([counted(plan.coefficients, row, size) for row in rows_of(family)])
+            vectors = np.array([lists.counted(plan.coefficients, row, size) for row in lists.rows_of(family)])
             apart = vectors[:, None] - vectors if relation is REPLACE else vectors[:, None]
             sensitivity.append(float((apart**2 if gaussian else np.abs(apart)).sum(axis=2).max()))
         share = cost(sensitivity, plan.scales, gaussian=gaussian)
@@ -861,10 +844,10 @@ def check_a_failing_function_costs_nothing(relation: NeighbouringRelation) -> No
         raise ValueError("no")
 
     noise, family, ledger = Watching(), sanitizers.function_family(failing), Ledger(AMPLE[False], relation)
-    ledger.reserve([coefficients(False).charge(family, relation)])
-    held = CoefficientTable.of(dataset_of(family.schema, ((0, 2), (1, 1), (0, 0))), family)
+    ledger.reserve([coefficients(SCALE, False).charge(family, relation)])
+    held = CoefficientTable.of(dataset_of(family.schema, OF_CODES), family)
     curator = CountingCurator(held, ledger, EventJournal(noise.events), size=ROWS, noise=noise)
-    attempt(partial(curator.measure, coefficients(False)))
+    attempt(partial(curator.measure, coefficients(SCALE, False)))
     assert noise.events == [], f"a function that fails: {noise.events}"
     assert [entry for entry in ledger.entries if entry.kind is ChargeKind.PURE] == []
 
@@ -989,7 +972,7 @@ SIZES = {
 # Plans that the ledger stops.
 
 
-def overdrawn(kind: str, gaussian: bool, *, length: int | None = NODES) -> Release:
+def overdrawn(kind: str, gaussian: bool, *, length: int | None = NODES) -> Callable[..., object]:
     """Return a release whose noise costs more than its budget, whatever the plan says."""
     budget = Budget(None, 1e-9, 0.5, Accountant.ZCDP) if gaussian else Budget(1.0, 0.0, None, Accountant.PURE)
     if kind == "conjunctions":
@@ -1000,7 +983,7 @@ def overdrawn(kind: str, gaussian: bool, *, length: int | None = NODES) -> Relea
         family = family_of("mixed, sets")
         drawn = sanitizers.plan_of(family, REPLACE, gaussian=gaussian)
         cheap = replace(drawn, figures=replace(drawn.figures, scale=drawn.figures.scale / 2))
-        return partial(release_sanitizer, dataset_of(family.schema, ((0, 2), (1, 1), (0, 0))), cheap)
+        return partial(release_sanitizer, dataset_of(family.schema, OF_CODES), cheap)
     counts = plan_sorted(length or NODES, budget, graph=False)
     as_degrees = replace(counts, bins_of_a_record=2, length=length)
     return partial(release_sorted, bin_counts(DEGREES, graph=True), as_degrees)
@@ -1025,12 +1008,11 @@ def plans_and_curators_that_disagree_draw_nothing(kind: str) -> Check:
 
     def check_that_a_plan_and_a_curator_that_disagree_draw_nothing(relation: NeighbouringRelation) -> None:
         for gaussian in NOISES:
-            noise, release = Watching(), FAMILIES[kind].runs(REPLACE, gaussian)[0][0]
+            noise, (row, table, _) = Watching(), FAMILIES[kind].runs[0]
             with pytest.MonkeyPatch.context() as patch:
+                release = row.of(table, row.plan(REPLACE, gaussian))
                 if kind == "bins":
-                    plan = histogram_plan(REPLACE, gaussian)
                     patch.setattr(HistogramPlan, "sensitivity", 1)
-                    release = partial(release_histogram, bin_counts(COUNTS, graph=False), plan)
                 else:
                     owner = SummaryPlan if kind == "conjunctions" else SanitizerPlan
                     half_charged = wrap(
