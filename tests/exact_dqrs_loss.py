@@ -9,7 +9,7 @@ released, so no divergence can be larger for the release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -41,18 +41,19 @@ from tests.exact_loss import (
     ORDERS,
     Divergences,
     Draw,
+    History,
+    RunGame,
     as_decimal,
     check_deltas,
     check_renyi,
+    check_runs,
     implemented_weights,
     multiplicity,
 )
 from tests.tiny_jobs import plan_of
-from tests.tiny_measuring import distinct_pairs
 from tests.tiny_runs import CallbackSampler, Enumeration, EventJournal, Table, dataset_of
 
 Shares = list[Fraction]
-History = tuple[Draw, ...]
 WORDS = 2**64
 
 
@@ -132,7 +133,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class DqrsGame:
+class DqrsGame(RunGame):
     """A plan on a workload, small enough to enumerate."""
 
     workload: Workload
@@ -184,39 +185,16 @@ class DqrsGame:
             rounds = run(Walk(ledger, curator, journal), self.plan, responder)
         return watch, ledger, rounds
 
-    def histories(self) -> list[History]:
-        """Return every sequence of multisets of all rounds but the last."""
+    def histories(self) -> Iterable[History]:
         samples = list(combinations_with_replacement(range(2 * len(self.workload)), self.plan.draws))
-        return list(product(samples, repeat=self.plan.rounds - 1))
+        return product(samples, repeat=self.plan.rounds - 1)
 
-    def distributions(self, table: Table) -> tuple[dict[History, Played], tuple[Charge, ...]]:
-        """Return the distributions of each round, given the multisets before it, and what was charged for all of them."""
-        found: dict[History, Played] = {}
-        charged: set[tuple[Charge, ...]] = set()
-        for script in self.histories():
-            watch, ledger, _ = self.play(table, script)
-            assert len(watch.rounds) == self.plan.rounds, (
-                f"drawn {len(watch.rounds)} times in {self.plan.rounds} rounds"
-            )
-            found |= {script[:length]: played for length, played in enumerate(watch.rounds)}
-            charged.add(ledger.entries)
-        (charges,) = charged
-        return found, charges
+    def rounds(self, table: Table, script: Sequence[Draw]) -> tuple[Sequence[Played], tuple[Charge, ...]]:
+        watch, ledger, _ = self.play(table, script)
+        return watch.rounds, ledger.entries
 
-    def distribution(self, distributions: dict[History, Played]) -> list[Decimal]:
-        """Return the probability of each sequence of outcomes, in one fixed order."""
-        shares: list[tuple[History, Fraction]] = [((), Fraction(1))]
-        for _ in range(self.plan.rounds):
-            shares = [
-                ((*past, drawn), share * of_drawn)
-                for past, share in shares
-                for drawn, of_drawn in distributions[past].outcomes(past[-1] if past else (), self.plan.draws)
-            ]
-        return [as_decimal(share) for _, share in shares]
-
-    def pairs(self) -> list[tuple[Table, Table]]:
-        """Return each pair of neighbours once."""
-        return distinct_pairs(self.plan.relation, self.plan.size, self.workload.schema)
+    def outcomes(self, played: Played, past: History) -> list[tuple[Draw, Fraction]]:
+        return played.outcomes(past[-1] if past else (), self.plan.draws)
 
 
 def check_dqrs_game(game: DqrsGame) -> float:
@@ -224,24 +202,15 @@ def check_dqrs_game(game: DqrsGame) -> float:
 
     Returns the largest share of the rho of a round that keeps queries which a pair uses up.
     """
-    tables = {table for pair in game.pairs() for table in pair}
-    played = {table: game.distributions(table) for table in sorted(tables)}
-    whole = {table: game.distribution(distributions) for table, (distributions, _) in played.items()}
-    (charges,) = {charged for _, charged in played.values()}
-    assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
-    reached = 0.0
-    for one, two in game.pairs():
-        distributions, others = played[one][0], played[two][0]
-        for past, distribution in distributions.items():
-            held, charge = past[-1] if past else (), charges[len(past)]
-            outcomes, theirs = (each.outcomes(held, game.plan.draws) for each in (distribution, others[past]))
-            first, second = ([as_decimal(share) for _, share in each] for each in (outcomes, theirs))
-            renyi = check_kept([charge], first, second).renyi
-            if distribution.keep is not None:
-                rho = total_rho([charge])
-                reached = max(reached, *(renyi[order] / order / rho for order in ORDERS))
-        check_kept(charges, whole[one], whole[two])
-    return reached
+
+    def check_round(charge: Charge, past: History, one: Played, two: Played) -> float:
+        shares = ([as_decimal(share) for _, share in game.outcomes(played, past)] for played in (one, two))
+        renyi = check_kept([charge], *shares).renyi
+        if one.keep is None:
+            return 0.0
+        return max(renyi[order] / order for order in ORDERS) / total_rho([charge])
+
+    return float(check_runs(game, check_round, check_kept))
 
 
 def check_kept(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> Divergences:

@@ -7,10 +7,10 @@ that the uniform point is drawn from give which signed query: the distribution i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -34,13 +34,11 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
 from tests.exact_distribution import logarithm
-from tests.exact_loss import DIGITS, as_decimal, check_losses
+from tests.exact_loss import History, RunGame, check_losses, check_runs
 from tests.tiny_jobs import plan_of
-from tests.tiny_measuring import distinct_pairs
 from tests.tiny_runs import EventJournal, Table, dataset_of
 
 Distribution = list[Fraction]
-History = tuple[int, ...]
 
 
 @dataclass
@@ -92,20 +90,26 @@ class Points:
 
     def distribution(self, drawn: Callable[[int], int], signed: int) -> Distribution:
         """Return the probability of each signed query: the share of the points that give it."""
-        owned, start = [0] * signed, 0
+        owned = [0] * signed
+        for query, points in self.intervals(drawn):
+            owned[query] += points
+        return [Fraction(points, self.total) for points in owned]
+
+    def intervals(self, drawn: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+        """Yield what each run of points gives, and how many they are, by bisection."""
         drawn(0)
+        start = 0
         while start < self.total:
             query, low, high = drawn(start), start, self.total - 1
             while low < high:
                 middle = (low + high + 1) // 2
                 low, high = (middle, high) if drawn(middle) == query else (low, middle - 1)
-            owned[query] += low - start + 1
+            yield query, low - start + 1
             start = low + 1
-        return [Fraction(points, self.total) for points in owned]
 
 
 @dataclass(frozen=True)
-class FemGame:
+class FemGame(RunGame):
     """A plan on a workload, small enough to enumerate."""
 
     workload: Workload
@@ -163,56 +167,28 @@ class FemGame:
             batches = run(Walk(ledger, curator, journal), self.plan, self.responder)
         return watch, ledger, batches
 
-    def distributions(self, table: Table) -> tuple[dict[History, Distribution], tuple[Charge, ...]]:
-        """Return the distribution of each selection, given those before it, and what was charged for them together."""
-        found: dict[History, Distribution] = {}
-        charged: set[tuple[Charge, ...]] = set()
-        for script in product(range(self.signed), repeat=self.plan.rounds - 1):
-            watch, ledger, _ = self.play(table, script)
-            assert len(watch.distributions) == self.plan.rounds, (
-                f"drawn {len(watch.distributions)} times in {self.plan.rounds} rounds"
-            )
-            found |= {
-                script[:length]: distribution for length, distribution in enumerate(watch.distributions)
-            }
-            charged.add(ledger.entries)
-        (charges,) = charged
-        return found, charges
+    def histories(self) -> Iterable[History]:
+        return product(range(self.signed), repeat=self.plan.rounds - 1)
 
-    def distribution(self, distributions: dict[History, Distribution]) -> list[Decimal]:
-        """Return the probability of each sequence of selections, in one fixed order."""
-        with localcontext(DIGITS):
-            shares: dict[History, Fraction] = {(): Fraction(1)}
-            for _ in range(self.plan.rounds):
-                shares = {
-                    (*past, query): share * of_query
-                    for past, share in shares.items()
-                    for query, of_query in enumerate(distributions[past])
-                }
-            return [as_decimal(share) for share in shares.values()]
+    def rounds(
+        self, table: Table, script: Sequence[int]
+    ) -> tuple[Sequence[Distribution], tuple[Charge, ...]]:
+        watch, ledger, _ = self.play(table, script)
+        return watch.distributions, ledger.entries
 
-    def pairs(self) -> list[tuple[Table, Table]]:
-        """Return each pair of neighbours once."""
-        return distinct_pairs(self.plan.relation, self.plan.size, self.workload.schema)
+    def outcomes(self, played: Distribution, past: History) -> Iterable[tuple[int, Fraction]]:
+        return enumerate(played)
 
 
 def check_fem_game(game: FemGame) -> Decimal:
     """Check every pair of neighbours; return the largest share of the range charged for a selection that a pair uses up."""
-    tables = {table for pair in game.pairs() for table in pair}
-    played = {table: game.distributions(table) for table in sorted(tables)}
-    whole = {table: game.distribution(distributions) for table, (distributions, _) in played.items()}
-    (charges,) = {charged for _, charged in played.values()}
-    assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
-    reached = Decimal(0)
-    for one, two in game.pairs():
-        distributions, others = played[one][0], played[two][0]
-        for past, distribution in distributions.items():
-            charged = Decimal(charges[len(past)].parameter)
-            found = range_between(distribution, others[past])
-            assert found <= charged, f"range {found}, charged {charged}"
-            reached = max(reached, found / charged)
-        check_losses(charges, whole[one], whole[two])
-    return reached
+
+    def check_round(charge: Charge, past: History, one: Distribution, two: Distribution) -> Decimal:
+        charged, found = Decimal(charge.parameter), range_between(one, two)
+        assert found <= charged, f"range {found}, charged {charged}"
+        return found / charged
+
+    return Decimal(check_runs(game, check_round, check_losses))
 
 
 def range_between(one: Distribution, two: Distribution) -> Decimal:

@@ -9,6 +9,7 @@ larger for the release. Probabilities are ratios of whole numbers, evaluated to 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
@@ -25,7 +26,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.queries.workloads.workload import Workload
-from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, Table, play, tiny_plan, universe
+from tests.tiny_measuring import distinct_pairs, pairs_of
+from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, Table, play, tiny_plan
 
 DIGITS = Context(prec=60)
 DELTAS = (1e-9, 1e-6, 1e-3, 0.05, 0.3)
@@ -33,6 +35,7 @@ ORDERS = (1.25, 2.0, 4.0, 16.0, 64.0)
 NEGLIGIBLE = Decimal("1e-40")
 
 Draw = tuple[int, ...]
+History = tuple[Any, ...]
 
 
 def implemented_weights(weights: QueryWeights) -> list[Fraction]:
@@ -137,29 +140,11 @@ class Game:
         ]
 
 
-def tables(game: Game, rows: int) -> list[Table]:
-    """Return every table of so many records, order left aside."""
-    return list(combinations_with_replacement(universe(game.workload.schema), rows))
-
-
 def neighbours(game: Game, sizes: Sequence[int]) -> list[tuple[Table, Table]]:
     """Return every pair of neighbouring tables with numbers of records from `sizes`."""
-    if game.plan.relation is ADD_REMOVE:
-        return [
-            (table, tuple(sorted((*table, record))))
-            for rows in sizes
-            for table in tables(game, rows)
-            for record in universe(game.workload.schema)
-            if rows + 1 in sizes
-        ]
-    found = {
-        tuple(sorted([tuple(sorted((*rest, one))), tuple(sorted((*rest, other)))]))
-        for rows in sizes
-        for rest in tables(game, rows - 1)
-        for one, other in product(universe(game.workload.schema), repeat=2)
-        if one != other
-    }
-    return sorted(found)  # type: ignore[arg-type]
+    relation = game.plan.relation
+    rows = [size for size in sizes if size + 1 in sizes] if relation is ADD_REMOVE else sizes
+    return pairs_of(relation, rows, game.workload.schema)
 
 
 @dataclass(frozen=True)
@@ -211,6 +196,74 @@ class Divergences:
                 moment = top + float(np.log(np.exp(exponents - top).sum()))
                 found[order] = max(found[order], moment / (order - 1))
         return found
+
+
+class RunGame(ABC):
+    """A plan on a workload, small enough to enumerate: the distribution of a round is a function of the outcomes before it."""
+
+    workload: Workload
+    plan: Any
+
+    @abstractmethod
+    def histories(self) -> Iterable[History]:
+        """Return every sequence of outcomes of all rounds but the last."""
+
+    @abstractmethod
+    def rounds(self, table: Table, script: Sequence[Any]) -> tuple[Sequence[Any], tuple[Charge, ...]]:
+        """Play a run with the outcomes of a script; return the distribution of each round, and what was charged."""
+
+    @abstractmethod
+    def outcomes(self, played: Any, past: History) -> Iterable[tuple[Any, Fraction]]:
+        """Return each outcome of a round and its probability, in one fixed order."""
+
+    def pairs(self) -> list[tuple[Table, Table]]:
+        """Return each pair of neighbours once."""
+        return distinct_pairs(self.plan.relation, self.plan.size, self.workload.schema)
+
+    def distributions(self, table: Table) -> tuple[dict[History, Any], tuple[Charge, ...]]:
+        """Return the distribution of each round, given the outcomes before it, and what was charged for all of them."""
+        found: dict[History, Any] = {}
+        charged: set[tuple[Charge, ...]] = set()
+        for script in self.histories():
+            rounds, charges = self.rounds(table, script)
+            assert len(rounds) == self.plan.rounds, f"drawn {len(rounds)} times in {self.plan.rounds} rounds"
+            found |= {script[:length]: played for length, played in enumerate(rounds)}
+            charged.add(charges)
+        (only,) = charged
+        return found, only
+
+    def distribution(self, distributions: dict[History, Any]) -> list[Decimal]:
+        """Return the probability of each sequence of outcomes, in one fixed order."""
+        shares: list[tuple[History, Fraction]] = [((), Fraction(1))]
+        for _ in range(self.plan.rounds):
+            shares = [
+                ((*past, outcome), share * of_outcome)
+                for past, share in shares
+                for outcome, of_outcome in self.outcomes(distributions[past], past)
+            ]
+        return [as_decimal(share) for _, share in shares]
+
+
+def check_runs(
+    game: RunGame,
+    check_round: Callable[[Charge, History, Any, Any], float | Decimal],
+    check_run: Callable[[tuple[Charge, ...], list[Decimal], list[Decimal]], object],
+) -> float | Decimal:
+    """Check every pair of neighbours, each round on its own and all of them together; return the largest share of a round."""
+    tables = sorted({table for pair in game.pairs() for table in pair})
+    played = {table: game.distributions(table) for table in tables}
+    whole = {table: game.distribution(distributions) for table, (distributions, _) in played.items()}
+    (charges,) = {charged for _, charged in played.values()}
+    assert len(charges) == game.plan.rounds, f"charged {len(charges)} times in {game.plan.rounds} rounds"
+    shares = [
+        share
+        for one, two in game.pairs()
+        for past, distribution in played[one][0].items()
+        for share in [check_round(charges[len(past)], past, distribution, played[two][0][past])]
+    ]
+    for one, two in game.pairs():
+        check_run(charges, whole[one], whole[two])
+    return max(shares)
 
 
 ACCOUNTANTS = (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP)

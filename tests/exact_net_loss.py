@@ -6,7 +6,7 @@ which database.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -26,7 +26,7 @@ from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.queries.workloads.workload import Workload
-from tests.exact_fem_loss import range_between
+from tests.exact_fem_loss import Points, range_between
 from tests.exact_loss import DIGITS, as_decimal, check_losses
 from tests.tiny_measuring import distinct_pairs
 from tests.tiny_nets import Counts, all_multisets
@@ -36,11 +36,9 @@ REACH = Decimal(2)
 
 
 @dataclass
-class Point:
-    """A uniform point that the test chooses; the total that it lies below."""
+class Point(Points):
+    """A uniform point that the test chooses, and how often it is asked for."""
 
-    next: int = 0
-    total: int = 1
     drawn: int = 0
 
     def whole_below(self, total: int, source: RandomWords) -> int:
@@ -118,7 +116,7 @@ class NetGame:
             return place
 
         with mock.patch("dpopt.private.mechanisms.net.net_draw.whole_below", point.whole_below):
-            for rank, points in intervals(drawn, point):
+            for rank, points in point.intervals(drawn):
                 owned[self.place_of(rank)] += points
         return [Fraction(points, point.total) for points in owned], ledger.entries
 
@@ -132,19 +130,6 @@ class NetGame:
     def pairs(self) -> list[tuple[Table, Table]]:
         """Return each pair of neighbours once."""
         return distinct_pairs(self.relation, self.size, self.workload.schema)
-
-
-def intervals(drawn: Callable[[int], int], point: Point) -> Iterator[tuple[int, int]]:
-    """Yield runs of points that give the same output, and how many they are."""
-    drawn(0)
-    start = 0
-    while start < point.total:
-        place, low, high = drawn(start), start, point.total - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if drawn(middle) == place else (low, middle - 1)
-        yield place, low - start + 1
-        start = low + 1
 
 
 def check_net_game(game: NetGame) -> Decimal:

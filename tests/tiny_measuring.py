@@ -146,7 +146,13 @@ def distinct_pairs(
     relation: NeighbouringRelation, size: int, schema: Schema = SCHEMA
 ) -> list[tuple[Table, Table]]:
     """Return each pair of neighbours once: of the public size, or of one record less to one more."""
-    rows = [size - 1, size] if relation is ADD_REMOVE else [size]
+    return pairs_of(relation, [size - 1, size] if relation is ADD_REMOVE else [size], schema)
+
+
+def pairs_of(
+    relation: NeighbouringRelation, rows: Sequence[int], schema: Schema
+) -> list[tuple[Table, Table]]:
+    """Return each pair of neighbours once: of so many records, or under add-remove of so many and one more."""
     found = neighbours(relation, rows, schema)
     ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)
     return sorted({(min(pair), max(pair)) for pair in ordered})

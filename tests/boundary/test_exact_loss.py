@@ -61,7 +61,14 @@ from tests.exact_counts_loss import check_game as check_counts
 from tests.exact_distribution import distribution, exp_minus, signed_scores
 from tests.exact_fem_loss import range_between
 from tests.exact_halfspace_loss import point_neighbours, point_tables
-from tests.exact_interval_loss import check_draws_are_paid, check_search_game, interval_game, split_game
+from tests.exact_interval_loss import (
+    check_draws_are_paid,
+    check_search_game,
+    interval_game,
+    split_game,
+    tiny_intervals,
+    tiny_split,
+)
 from tests.exact_loss import (
     DIGITS,
     Game,
@@ -76,7 +83,6 @@ from tests.exact_net_loss import NetGame, check_net_game
 from tests.exact_sanitizer_loss import FAMILIES as POLYNOMIALS
 from tests.exact_sanitizer_loss import check_planned_loss, plan_of
 from tests.exact_summary_loss import UNIVERSES, literal_tables, table_neighbours
-from tests.tiny_intervals import tiny_intervals, tiny_split
 from tests.tiny_measuring import SCHEMA, marginals, selection
 from tests.tiny_multiplicative import CLAUSES, RoundGame, check_round
 from tests.tiny_multiplicative import tiny_plan as round_plan

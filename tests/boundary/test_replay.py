@@ -282,41 +282,29 @@ def test_a_forged_transcript_is_refused(finished: Path, tmp_path: Path, name: st
     assert not (tmp_path / "two" / "release.json").exists()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"rounds": 5},
-        {"rounds": 7},
-        {"draws": 2},
-        {"step": "0.6"},
-        {"size": 31},
-        {"relation": "add-remove"},
-        {"budget": encode(Budget(0.001, 1e-6, None, Accountant.ZCDP))},
-        {"encoding": "bits"},
-        {"free_attributes": "estimated"},
-        {"rounds": "many"},
-        {"step": "x"},
-        {"relation": "cousins"},
-        {"budget": None},
-    ],
-)
+ABSENT = object()
+CHANGES: list[dict[str, object]] = [
+    *({"rounds": rounds} for rounds in (5, 7, "many")),
+    *({"step": step} for step in ("0.6", "x")),
+    *({"relation": relation} for relation in ("add-remove", "cousins")),
+    *({"budget": budget} for budget in (encode(Budget(0.001, 1e-6, None, Accountant.ZCDP)), None)),
+    {"draws": 2},
+    {"size": 31},
+    {"encoding": "bits"},
+    {"free_attributes": "estimated"},
+    *({key: ABSENT} for key in ("rounds", "step", "budget", "seed", "encoding")),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_plan_is_refused(finished: Path, tmp_path: Path, change: dict[str, object]) -> None:
     folder = shutil.copytree(finished, tmp_path / "one")
-    plan = json.loads((folder / "plan.json").read_text())
-    (folder / "plan.json").write_text(json.dumps({**plan, **change}))
+    plan = {**json.loads((folder / "plan.json").read_text()), **change}
+    kept = {key: value for key, value in plan.items() if value is not ABSENT}
+    (folder / "plan.json").write_text(json.dumps(kept))
     with pytest.raises(DpoptError):
         replay(folder, tmp_path / "two")
     assert not (tmp_path / "two" / "release.json").exists()
-
-
-@pytest.mark.parametrize("key", ["rounds", "step", "budget", "seed", "encoding"])
-def test_a_plan_with_a_missing_field_is_refused(finished: Path, tmp_path: Path, key: str) -> None:
-    folder = shutil.copytree(finished, tmp_path / "one")
-    plan = json.loads((folder / "plan.json").read_text())
-    del plan[key]
-    (folder / "plan.json").write_text(json.dumps(plan))
-    with pytest.raises(DpoptError):
-        replay(folder, tmp_path / "two")
 
 
 def test_another_workload_is_refused(finished: Path, tmp_path: Path) -> None:

@@ -42,8 +42,9 @@ from tests.exact_interval_loss import (
     check_search_game,
     interval_game,
     split_game,
+    tiny_intervals,
+    tiny_split,
 )
-from tests.tiny_intervals import tiny_intervals, tiny_split
 from tests.tiny_runs import ADD_REMOVE, EventJournal
 
 SEARCH = IntervalSearch(1, 2, 3.0, gaussian=False, start=0, threshold=2)
