@@ -49,10 +49,7 @@ THEOREMS = {
 class Cost:
     """What one release costs: rho of zCDP, and epsilon of pure differential privacy or None.
 
-    Raises
-    ------
-    AccountingError
-        If rho, or an epsilon that is there, is negative or not a number.
+    Raises AccountingError if rho, or an epsilon that is there, is negative or not a number.
     """
 
     rho: float

@@ -141,10 +141,8 @@ class Terms:
     def of(cls, algorithm: Options | str = AUTO, **given: Any) -> Terms:
         """Return terms from keywords: the fields above, and for an algorithm that is named, or a reading, theirs.
 
-        Raises
-        ------
-        DpoptError
-            If there is no such keyword, the algorithm has no such option, or both an object and its fields are given.
+        Raises DpoptError if there is no such keyword, the algorithm has no such option, or both an object and its fields are
+        given.
         """
         own, of_reading = ({one.name for one in fields(kind)} for kind in (cls, TableReading))
         of_algorithms = {name for kind in OPTIONS.values() for name in kind.known}
@@ -188,12 +186,8 @@ class Terms:
     def budget(self) -> Budget:
         """Return the budget.
 
-        Raises
-        ------
-        PlanError
-            If epsilon or delta is missing, or both epsilon and rho are given.
-        AccountingError
-            If a number is out of range.
+        Raises PlanError if epsilon or delta is missing, or both epsilon and rho are given; AccountingError if a number is out
+        of range.
         """
         accountant = choice(Accountant, self._accountant, "accountant")
         if (self.epsilon is None) == (self.rho is None):

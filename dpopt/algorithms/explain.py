@@ -114,12 +114,8 @@ def explain_accuracy(
 
     Source: Gaboardi et al. 2014, Algorithm 2, Theorem 4.6, Remark 4.7.
 
-    Raises
-    ------
-    PlanError
-        If accuracy or confidence lies outside (0, 1), or the parameters are beyond what can be run.
-    AccountingError
-        If epsilon or delta is out of range.
+    Raises PlanError if accuracy or confidence lies outside (0, 1), or the parameters are beyond what can be run;
+    AccountingError if epsilon or delta is out of range.
     """
     Budget(epsilon, delta, None, Accountant.ZCDP).warned()  # refuses what is no budget
     size = whole_number("the public size", size, least=1)

@@ -198,10 +198,7 @@ FittedRecords = Annotated[
 class Options:
     """The options of an algorithm; each kind lists its own, with what they mean.
 
-    Raises
-    ------
-    PlanError
-        An option is out of range; the message says what is expected.
+    Raises PlanError: an option is out of range; the message says what is expected.
     """
 
     algorithm: ClassVar[str] = ""

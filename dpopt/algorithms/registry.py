@@ -194,10 +194,8 @@ def takers_of(option: str) -> tuple[str, ...]:
 def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     """Return the options of an algorithm by its name.
 
-    Raises
-    ------
-    PlanError
-        If there is no such algorithm, it has no such option (the message says which algorithms have), or one is out of range.
+    Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
+    out of range.
     """
     if algorithm not in OPTIONS:
         near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
@@ -228,12 +226,8 @@ def algorithm_of(plan: Plan) -> Algorithm:
 def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
     """Return a plan of the algorithm whose options a request has; only public values are read.
 
-    Raises
-    ------
-    PlanError
-        If the algorithm cannot serve this workload or budget, with what to do.
-    AccountingError
-        If the accountant has no figure for the plan.
+    Raises PlanError if the algorithm cannot serve this workload or budget, with what to do; AccountingError if the accountant
+    has no figure for the plan.
     """
     make: Callable[[PlanRequest[Options], Workload], Plan] = _load(
         ALGORITHMS[request.options.algorithm].maker

@@ -132,14 +132,9 @@ def release(
     solver : Solver, optional
         The solver that the plan names, where it is no registered one.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the folder cannot be used; nothing has been spent then.
-    BudgetError
-        If the plan costs more than its budget; nothing has been spent then.
-    PlanError
-        If no plan can be made for the number of records. Where that is measured, it is spent by then.
+    Raises ReleaseFolderError if the folder cannot be used; nothing has been spent then; BudgetError if the plan costs more
+    than its budget; nothing has been spent then; PlanError if no plan can be made for the number of records. Where that is
+    measured, it is spent by then.
     """
     drawn_from = sources or Sources()
     if isinstance(begun, Job):

@@ -38,10 +38,8 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
 
     Where the number of records is measured first, they are what was asked; `add_plan` follows.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the folder exists and is not empty, cannot be written, or its disk has too little room. Nothing is left behind.
+    Raises ReleaseFolderError if the folder exists and is not empty, cannot be written, or its disk has too little room.
+    Nothing is left behind.
     """
     check_empty(folder)
     made = missing_folders(folder)

@@ -181,10 +181,8 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     plan : Planned
         What was measured, by the same file.
 
-    Raises
-    ------
-    TranscriptError
-        If it lacks a part, or says something else than the plan: the file was changed after it was written.
+    Raises TranscriptError if it lacks a part, or says something else than the plan: the file was changed after it was
+    written.
     """
     stated = dict(given)
     if missing := _NEEDED - set(stated):

@@ -111,12 +111,8 @@ class Job:
     statement : Mapping
         What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
 
-    Raises
-    ------
-    PlanError
-        If the records cannot be written as `output` says, or the schema has rules and records are coded as free bits.
-    WorkloadError
-        If the workload was made for another schema.
+    Raises PlanError if the records cannot be written as `output` says, or the schema has rules and records are coded as free
+    bits; WorkloadError if the workload was made for another schema.
     """
 
     plan: Plan

@@ -44,11 +44,8 @@ def open_account(
     reservation : str, optional
         That of an earlier run which is continued.
 
-    Raises
-    ------
-    BudgetError
-        If what is asked is more than is left there, or holds for other neighbours or another unit; or if it is for persons and
-        the table is not read so.
+    Raises BudgetError if what is asked is more than is left there, or holds for other neighbours or another unit; or if it is
+    for persons and the table is not read so.
     """
     _check_unit(asked, None if reading is None else reading.rows_per_person)
     asked.check_relation(relation)

@@ -99,12 +99,8 @@ def size_of(
     For releases that leave one file at their end: if the run ends before, nothing has left the private side. A measured number
     is raised by `margin` standard deviations: what is promised for tables of at most n0 records then holds nearly always.
 
-    Raises
-    ------
-    PlanError
-        If a number was declared under replace-one, or what was measured is lost in its noise.
-    AccountingError
-        If the budget is too small to measure it.
+    Raises PlanError if a number was declared under replace-one, or what was measured is lost in its noise; AccountingError if
+    the budget is too small to measure it.
     """
     if not is_measured(relation, declared):
         return PublicSize(public_size(records, relation, declared), budget)
@@ -125,12 +121,8 @@ def measure_size(
 
     The whole budget is reserved before the draw, in `account` too: what is left is for the plan that is made with it.
 
-    Raises
-    ------
-    PlanError
-        If the number is lost in its noise; it is charged and on file all the same.
-    BudgetError
-        If the budget does not cover another draw.
+    Raises PlanError if the number is lost in its noise; it is charged and on file all the same; BudgetError if the budget
+    does not cover another draw.
     """
     value = past.value
     if value is None:

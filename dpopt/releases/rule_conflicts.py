@@ -39,11 +39,8 @@ def feasible_record(
 
     Problem: find x with x[a] in {0, ..., sizes[a] - 1} such that every required gate of `rules` is true of x.
 
-    Raises
-    ------
-    RulesError
-        If no record obeys all rules; the message names a smallest set of rules that contradict each other. Or if none was
-        found within the time, and it was not proven that there is none.
+    Raises RulesError if no record obeys all rules; the message names a smallest set of rules that contradict each other. Or
+    if none was found within the time, and it was not proven that there is none.
     """
     if not rules.number_of_rules:
         return freeze(np.zeros(sizes.size, dtype=np.int32))

@@ -42,12 +42,7 @@ def solver_and_formulation(
     The formulation is None for solvers that take weighted clauses as they are, and per-literal for others where none is
     named. `solver_named` stands in for the registry.
 
-    Raises
-    ------
-    SolverUnavailableError
-        No solver has this name.
-    PlanError
-        No formulation has this name, or the solver needs none.
+    Raises SolverUnavailableError: no solver has this name; PlanError: no formulation has this name, or the solver needs none.
     """
     name, colon, formulation = (
         given.strip().partition(":") if isinstance(given, str) else (given.name, "", "")
@@ -90,12 +85,8 @@ def require_solver(given: str | Solver) -> None:
 def require_solver_again(name: str, given: Solver | None) -> None:
     """Refuse to continue a run without the solver that it began with, which may have been no registered one.
 
-    Raises
-    ------
-    PlanError
-        If another solver is given.
-    SolverUnavailableError
-        If none is given and none of the name is registered, or it cannot run here.
+    Raises PlanError if another solver is given; SolverUnavailableError if none is given and none of the name is registered,
+    or it cannot run here.
     """
     if given is not None and given.name != name:
         raise PlanError(
@@ -112,12 +103,7 @@ def require_solver_again(name: str, given: Solver | None) -> None:
 def solver_with_duals(name: str | None) -> Solver:
     """Return the solver of that name, or the first available one, that takes linear programs and gives their duals.
 
-    Raises
-    ------
-    PlanError
-        The named solver does not.
-    SolverUnavailableError
-        The named solver cannot run here, or none can.
+    Raises PlanError: the named solver does not; SolverUnavailableError: the named solver cannot run here, or none can.
     """
     if name is not None:
         solver = registry.get_solver(name)

@@ -57,12 +57,8 @@ def write_records(
     str or None
         The name that the weights were given, None without weights.
 
-    Raises
-    ------
-    SchemaError
-        If records or weights have another shape or type, or a code is not in the schema.
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises SchemaError if records or weights have another shape or type, or a code is not in the schema; ReleaseFolderError if
+    the file cannot be written.
     """
     _check(schema, records, weights)
     name = weight_name(schema, weight_column)

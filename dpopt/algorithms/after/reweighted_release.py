@@ -83,12 +83,8 @@ class ReweightedRelease:
         rows : int, optional
             Write so many rows without weights, by systematic resampling, in place of distinct records with weights.
 
-        Raises
-        ------
-        PlanError
-            If `rows` is below 1, or too many to be written.
-        ReleaseFolderError
-            If the folder holds something or cannot be written.
+        Raises PlanError if `rows` is below 1, or too many to be written; ReleaseFolderError if the folder holds something or
+        cannot be written.
         """
         place, written = Path(folder), self._as_release(rows)
         make_empty(place)
@@ -210,11 +206,8 @@ def reweight(
     gap : float
         Enough accuracy, in units of log-likelihood.
 
-    Raises
-    ------
-    PlanError
-        If the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than 3,000 rounds
-        or 2e9 answers of a round's record to a query.
+    Raises PlanError if the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than
+    3,000 rounds or 2e9 answers of a round's record to a query.
     """
     if plan.keeps_draws:
         raise PlanError(

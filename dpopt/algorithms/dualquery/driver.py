@@ -153,10 +153,8 @@ def recertify(
 ) -> Round:
     """Read a recorded round back and recompute its certificate from draw and record alone.
 
-    Raises
-    ------
-    TranscriptError
-        If the record does not fit the schema, breaks a rule, or its recorded objective is not its exact one.
+    Raises TranscriptError if the record does not fit the schema, breaks a rule, or its recorded objective is not its exact
+    one.
     """
     damage = f"round {sampled.round}: the record on file is damaged"
     written = decode(_RoundOnFile, entry, damage, TranscriptError, header={"kind": "record"})

@@ -166,10 +166,7 @@ class DqrsPlan(DualQueryPlan):
     others :
         As in `DualQueryPlan`.
 
-    Raises
-    ------
-    PlanError
-        As `DualQueryPlan`; a step above 8, a margin out of range, or an accountant other than zcdp.
+    Raises PlanError as `DualQueryPlan`; a step above 8, a margin out of range, or an accountant other than zcdp.
     """
 
     algorithm: ClassVar[str] = DQRS.algorithm  # type: ignore[misc]

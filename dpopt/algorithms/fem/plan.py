@@ -54,10 +54,7 @@ class FemPlan(Plan):
     size, relation, budget, solver, seed, chosen_by :
         As in `Plan`.
 
-    Raises
-    ------
-    PlanError
-        A number out of range.
+    Raises PlanError: a number out of range.
     """
 
     algorithm: str

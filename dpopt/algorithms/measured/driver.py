@@ -181,12 +181,7 @@ def _feasible(job: Job) -> NDArray[np.int32] | None:
 
     Found before anything is reserved, so that no budget is spent on a run that could not fit any record.
 
-    Raises
-    ------
-    RulesError
-        If there is none among all codes.
-    PlanError
-        If none was found among the codes that may occur.
+    Raises RulesError if there is none among all codes; PlanError if none was found among the codes that may occur.
     """
     from dpopt.inference.records.problem import FitProblem, FitSettings
     from dpopt.inference.records.start import start_records

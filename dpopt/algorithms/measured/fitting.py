@@ -274,14 +274,10 @@ def weighted_records(job: Job, entry: Entry, *, as_bits: bool) -> SyntheticRecor
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TranscriptError(f"the records on file are damaged: {error!r}") from error
     shape = (len(held), held.width) if isinstance(held, BitRecords) else held.shape
-    if (
-        weights.ndim != 1
-        or not len(weights)
-        or shape != (len(weights), len(job.schema))
-        or np.any(weights < 1)
-    ):
+    expected = (weights.size, len(job.schema))
+    if weights.ndim != 1 or not weights.size or shape != expected or np.any(weights < 1):
         raise TranscriptError(
-            f"the records on file are damaged: found shape {shape} and weights of shape {weights.shape}, each at least 1"
+            f"the records on file have shape {shape}, expected {expected} and as many weights, each at least 1"
         )
     records = SyntheticRecords(held, weights)
     if as_bits and job.schema.is_binary:  # it has no rules, and every record of bits fits it

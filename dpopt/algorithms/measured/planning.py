@@ -63,12 +63,8 @@ _MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
 def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> MeasuredPlan:
     """Return a plan of `noise`, `projection` or `adaptive` that the budget covers; only public values are read.
 
-    Raises
-    ------
-    PlanError
-        If the workload does not suit the algorithm, or the accountant has no figure for its noise.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if the workload does not suit the algorithm, or the accountant has no figure for its noise;
+    AccountingError if the budget is too small for any noise.
     """
     asked, maker = request.options, _Maker(request, workload)
     fit: FitPlan | None = None

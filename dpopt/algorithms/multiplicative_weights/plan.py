@@ -175,10 +175,7 @@ class MultiplicativePlan(Plan):
     size, relation, budget, solver, seed, chosen_by :
         As in `Plan`; nothing is solved by a solver here.
 
-    Raises
-    ------
-    PlanError
-        A number out of range, or numbers that do not fit together.
+    Raises PlanError: a number out of range, or numbers that do not fit together.
     """
 
     algorithm: str

@@ -47,12 +47,8 @@ The scale of Gaussian noise grows with the root of the rounds, that of Laplace n
 def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> MultiplicativePlan:
     """Return a plan of `pmw` or `mwem` that the budget covers; only public values are read.
 
-    Raises
-    ------
-    PlanError
-        If the universe is too large to be held, the workload does not suit what is asked for, or the accountant has no figure.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if the universe is too large to be held, the workload does not suit what is asked for, or the accountant
+    has no figure; AccountingError if the budget is too small for any noise.
     """
     maker = _Maker(request, workload)
     asked, select, gaussian = request.options, maker.select, maker.gaussian

@@ -35,10 +35,7 @@ class SmallDatabasePlan(Plan):
     size, relation, budget, seed, chosen_by :
         As in `Plan`.
 
-    Raises
-    ------
-    PlanError
-        A number out of range.
+    Raises PlanError: a number out of range.
     """
 
     algorithm: ClassVar[str] = SMALLDB  # type: ignore[misc]  # one for all plans of the class

@@ -85,11 +85,8 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
     Rule: epsilon of the selection as large as the budget covers; m with the least proven bound on the largest error at
     probability 0.95 (`NetBound`), among those for which a draw ends within about a minute (`SEARCHED`).
 
-    Raises
-    ------
-    PlanError
-        If the universe is too large, the bound is not informative (unless the number of
-        records is given), or theory rules out any useful answer; with numbers, and with what to use instead.
+    Raises PlanError if the universe is too large, the bound is not informative (unless the number of records is given), or
+    theory rules out any useful answer; with numbers, and with what to use instead.
     """
     range_ = range_of_one(request.budget, request.relation)
     shape = Shape.of(Universe.of(workload))
