@@ -5,8 +5,6 @@ What single measurements count and cost is tested beside this file, one file for
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.errors import AccountingError, BudgetError, PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
@@ -126,13 +124,6 @@ def test_only_these_counts_are_measured(asked: Asked) -> None:
     with pytest.raises(PlanError, match="found a Sly"):
         made.measure(sly(**{field.name: getattr(asked.what, field.name) for field in fields(asked.what)}))  # type: ignore[arg-type]
     assert ledger.entries == ()
-
-
-@every_kind
-@pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_a_curator_stays_where_it_is(asked: Asked, attempt: Callable[[object], object]) -> None:
-    with pytest.raises(PrivacyBoundaryError):
-        attempt(curator(asked.held)[0])
 
 
 @every_kind

@@ -13,8 +13,18 @@ import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError, SchemaError
+from dpopt.private.curators.door import Door
 from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
+from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.readers.read_numbers import HalfspacePoints
+from dpopt.private.selections.candidate_scores import CandidateScores
+from dpopt.private.selections.multiplicative_scores import MarginalDistribution
+from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.closed import Closed, StaysHere
 from dpopt.private.tables.dataset import PrivateDataset, least_dtype
+from dpopt.private.tables.list_table import PrivateLists
 from dpopt.private.tables.public_facts import check_schema, public_size
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import parse_workload
@@ -109,6 +119,27 @@ def test_codes_that_do_not_fit_the_schema_are_refused(columns: list[list[int]], 
 def test_every_way_out_is_refused(attempt: Callable[[PrivateDataset], object]) -> None:
     with pytest.raises((PrivacyBoundaryError, TypeError)):
         attempt(dataset())
+
+
+def kinds_of(base: type) -> set[type]:
+    """Return all types of the package that inherit from one."""
+    found: list[type] = base.__subclasses__()
+    below = {kind for kind in found if kind.__module__.startswith("dpopt.")}
+    return below.union(*map(kinds_of, below))
+
+
+def test_no_holder_of_records_or_exact_answers_opens_what_its_base_closes() -> None:
+    holders, workers = kinds_of(Closed), kinds_of(StaysHere)
+    assert {BinCounts, HalfspacePoints, PrivateLists, PrivateDataset, ConjunctionTable} <= holders
+    assert {BoxSampler, CandidateScores, QuerySelection, MarginalDistribution, Door} <= workers
+    refusals = {name for name, value in vars(Closed).items() if name.startswith("__") and callable(value)}
+    assert {"__array__", "__iter__", "__len__", "__reduce_ex__", "__repr__"} <= refusals
+    for kind in holders:
+        assert not refusals & set(vars(kind)), kind
+    for kind in workers:
+        assert not {"__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__", "__getstate__"} & set(
+            vars(kind)
+        )
 
 
 def test_a_refusal_says_where_answers_come_from() -> None:

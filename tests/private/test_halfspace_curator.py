@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.halfspace_kernels import count_angles, count_positive_sides
 from dpopt.private.measurements.halfspace_measurement import (
@@ -159,12 +157,6 @@ def test_coordinates_fit() -> None:
     points = HalfspacePoints.of(np.eye(3), PointColumns(("a", "b", "c"), Scaling.UNIT))
     with pytest.raises(PrivateDataError, match="points of 3 coordinates"):
         ProjectedPoints.of(points, projections("plane"))
-
-
-@pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy, np.asarray, len, list])
-def test_points_stay_where_they_are(attempt: object) -> None:
-    with pytest.raises(PrivacyBoundaryError):
-        attempt(points_of(UNIVERSE))  # type: ignore[operator]
 
 
 def test_points_are_scaled_as_declared() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 from unittest import mock
@@ -13,7 +12,7 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import units_per_range
 from dpopt.algorithms.options import MARGINALS
-from dpopt.errors import BudgetError, PlanError, PrivacyBoundaryError, PrivateDataError
+from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.multiplicative_scores import (
     MarginalDistribution,
@@ -118,16 +117,6 @@ def test_under_replace_one_the_table_has_the_public_size() -> None:
     with pytest.raises(PrivateDataError, match="n = 2"):
         TinyRound(TABLE, tiny_plan(REPLACE), CLAUSES)
     TinyRound(TABLE, tiny_plan(ADD_REMOVE), CLAUSES)
-
-
-def test_distributions_stay_in_the_process() -> None:
-    counts = np.array([1, 2], dtype=np.int64)
-    for distribution in (
-        SignedQueryDistribution(counts, rows=2, size=2, range_=Decimal(1), relation=REPLACE),
-        MarginalDistribution(counts, np.array([0, 2]), size=2, range_=Decimal(1), relation=REPLACE),
-    ):
-        with pytest.raises(PrivacyBoundaryError):
-            pickle.dumps(distribution)
 
 
 def test_sizes_beyond_64_bits_and_ranges_beyond_the_tables_are_refused() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -15,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.errors import PlanError, PrivacyBoundaryError, ProgramError
+from dpopt.errors import PlanError, ProgramError
 from dpopt.private.mechanisms.net import net_boxes
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
@@ -150,13 +148,6 @@ def test_a_bound_that_does_not_hold_is_an_error_and_no_draw() -> None:
     sampler._boxes[0] = net_boxes._Box(whole.low, whole.high, whole.multipliers, 10**6)
     with pytest.raises(ProgramError, match="does not hold"):
         sampler.draw()
-
-
-def test_a_sampler_stays_in_the_process() -> None:
-    sampler, _ = sampler_of(prefixes(3), 2, 1)
-    for way in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(PrivacyBoundaryError):
-            way(sampler)
 
 
 @pytest.mark.parametrize(

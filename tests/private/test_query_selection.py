@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge, units_per_range
-from dpopt.errors import PlanError, PrivacyBoundaryError
+from dpopt.errors import PlanError
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import LARGEST
 from tests.exact_distribution import boundaries, integer_weights, logarithm, scripted_points, weight
@@ -176,11 +176,3 @@ def test_too_many_queries_and_scores_beyond_64_bits_are_refused() -> None:
     for queries, records, message in ((LARGEST + 1, 1, "at most 67,108,864"), (1, 2**21, "64-bit scores")):
         with pytest.raises(PlanError, match=message):
             QuerySelection(np.array([0]), np.array([1]), queries=queries, records=records, **public)  # type: ignore[arg-type]
-
-
-def test_exact_answers_are_not_pickled() -> None:
-    import pickle
-
-    selection = selection_of([1, 2], rows=3, size=3, records=1, range_="1", relation=REPLACE)
-    with pytest.raises(PrivacyBoundaryError):
-        pickle.dumps(selection)

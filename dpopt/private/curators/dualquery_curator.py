@@ -41,12 +41,10 @@ class Curator(Door[PrivateDataset]):
     record_clauses : Clauses, optional
         The same queries over the coding of the synthetic records, where that differs from the table's (indicator bits).
     dataset, ledger, journal, use :
-        As in `Door`.
+        As in `Door`, which refuses a table of another size.
 
     Raises
     ------
-    PrivateDataError
-        Under replace-one, if the table does not have exactly `size` records.
     WorkloadError
         If the marginals have another number of cells than there are clauses.
     """

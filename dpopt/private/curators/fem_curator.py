@@ -39,12 +39,10 @@ class FemCurator(Door[PrivateDataset]):
     records : int
         Number s of synthetic records of each round.
     dataset, ledger, journal, use :
-        As in `Door`.
+        As in `Door`, which refuses a table of another size.
 
     Raises
     ------
-    PrivateDataError
-        Under replace-one, if the table does not have exactly `size` records.
     PlanError
         If there are too many queries to select from.
     """

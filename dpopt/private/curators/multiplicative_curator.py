@@ -61,12 +61,10 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     whole_marginals : bool
         Marginals are selected and measured as wholes; otherwise single queries.
     dataset, ledger, journal, use :
-        As in `Door`.
+        As in `Door`, which refuses a table of another size.
 
     Raises
     ------
-    PrivateDataError
-        Under replace-one, if the table does not have exactly `size` records.
     PlanError
         If there are too many queries, or range and scale are out of range; nothing is spent then.
     """

@@ -37,7 +37,7 @@ class NetCurator(Door[PrivateDataset]):
     range_ : Decimal
         epsilon of the selection, an exact decimal.
     dataset, ledger, journal, use :
-        As in `Door`.
+        As in `Door`, which refuses a table of another size.
 
     Notes
     -----
@@ -53,8 +53,6 @@ class NetCurator(Door[PrivateDataset]):
 
     Raises
     ------
-    PrivateDataError
-        Under replace-one, if the table does not have exactly `size` records.
     PlanError
         If there are more than 2^20 queries.
     """
