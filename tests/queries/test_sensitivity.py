@@ -15,9 +15,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
 from dpopt.queries import Clauses
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.sensitivity import clauses as messages_module
-from dpopt.queries.sensitivity import clauses as sensitivity_module
-from dpopt.queries.sensitivity import clauses as tables_module
+from dpopt.queries.sensitivity import clauses as module
 from dpopt.queries.sensitivity.clauses import (
     DENOMINATOR,
     CountSensitivity,
@@ -36,7 +34,7 @@ from tests.tiny_runs import coded_schema
 
 @pytest.fixture(autouse=True)
 def _asked_anew() -> None:
-    sensitivity_module._of_problem.cache_clear()
+    module._of_problem.cache_clear()
 
 
 UNIVERSES = st.lists(st.integers(1, 4), min_size=1, max_size=4)
@@ -77,10 +75,10 @@ def test_never_below_the_truth_when_tables_are_too_large_or_distances_too_many(
     sizes = [3, 2, 3]
     clauses = data.draw(clause_lists(sizes, max_size=14, widest=3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables_module, "MOST_CELLS", cells)
-        patch.setattr(tables_module, "WIDEST", widest)
-        patch.setattr(sensitivity_module, "MOST_PAIRS", pairs)
-        sensitivity_module._of_problem.cache_clear()
+        patch.setattr(module, "MOST_CELLS", cells)
+        patch.setattr(module, "WIDEST", widest)
+        patch.setattr(module, "MOST_PAIRS", pairs)
+        module._of_problem.cache_clear()
         check(clauses, sizes)
 
 
@@ -123,7 +121,7 @@ def test_a_table_holds_the_number_of_true_clauses_of_each_cell(data: st.DataObje
     drawn = data.draw(st.lists(rows, min_size=1, max_size=10))
     clauses = clauses_of((list(literals), mask) for literals, mask in drawn)
     sets, _ = gather(clauses, np.array(sizes, dtype=np.int64))
-    assert len(sets) == 1
+    assert sets.number == 1
     named = [set(clauses.values[:, a].tolist()) for a in attributes]
     positions = [[*sorted(named[a]), *([-1] if len(named[a]) < sizes[a] else [])] for a in attributes]
     codes = [
@@ -156,7 +154,7 @@ def test_whole_marginals_have_their_exact_sensitivities(width: int) -> None:
 def test_marginals_count_once_or_twice_with_and_without_tables(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables_module, "MOST_CELLS", cells)
+    monkeypatch.setattr(module, "MOST_CELLS", cells)
     counts = np.array(
         [3, 1, 2, 4], dtype=np.int64
     )  # of attribute 3 four of six codes are named, of 1 one of one
@@ -229,11 +227,11 @@ def test_a_sweep_that_goes_wrong_gives_no_bound_below_the_truth(monkeypatch: pyt
     from dpopt.queries.sensitivity import kernels as sensitivity_kernels
 
     def nonsense(*arguments: Any) -> None:
-        messages = arguments[8]
+        messages = arguments[3]
         messages[:] = np.random.default_rng(0).integers(-DENOMINATOR, DENOMINATOR, messages.size)
 
     monkeypatch.setattr(sensitivity_kernels, "sweep_messages", nonsense)
-    monkeypatch.setattr(messages_module, "MOST_SWEEPS", 3)
+    monkeypatch.setattr(module, "MOST_SWEEPS", 3)
     rng = np.random.default_rng(5)
     for _ in range(20):
         sizes = [2, 3, 3]

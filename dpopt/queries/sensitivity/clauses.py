@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +36,8 @@ from dpopt.queries.clauses import WIDEST, Clauses
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClauseSets:
-    """m clauses ordered by their S sets of attributes, their literals ordered by attribute; made by `gather`.
+class ClauseSets(NamedTuple):
+    """m clauses ordered by their sets of attributes, their literals ordered by attribute; made by `gather`.
 
     Set s has the axes first_axis[s] to first_axis[s + 1] - 1 and the clauses first_clause[s] to first_clause[s + 1] - 1. Axis x
     belongs to attribute axis_attribute[x]; its positions are the codes named[first_named[x]:first_named[x + 1]] that the
@@ -62,24 +62,17 @@ class ClauseSets:
     first_named: NDArray[np.int64]
     named: NDArray[np.int64]
     real_other: NDArray[np.bool_]
+    first_message: NDArray[np.int64]
+    first_cell: NDArray[np.int64]
     first_clause: NDArray[np.int64]
     positions: NDArray[np.int32]
     signs: NDArray[np.bool_]
     accepted: NDArray[np.uint32]
 
-    def __len__(self) -> int:
-        """Return the number of sets S."""
+    @property
+    def number(self) -> int:
+        """The number of sets S."""
         return self.first_axis.size - 1
-
-    @property
-    def first_message(self) -> NDArray[np.int64]:
-        """Message of the first position of each axis, (axes + 1,)."""
-        return self.first_named + np.arange(self.first_named.size)
-
-    @property
-    def first_cell(self) -> NDArray[np.int64]:
-        """First cell of each table, (S + 1,)."""
-        return starts_of(np.multiply.reduceat(np.diff(self.first_message), self.first_axis[:-1]))
 
     def numbers_of_cells(self) -> NDArray[np.float64]:
         """Return for each set the number of cells of its table, in floating point, (S,)."""
@@ -94,17 +87,15 @@ class ClauseSets:
         from dpopt.queries.sensitivity.kernels import fill_tables
 
         tables = np.zeros(int(self.first_cell[-1]), dtype=np.int32)
-        clauses = (self.first_clause, self.positions, self.signs, self.accepted)
-        fill_tables(self.first_axis, self.first_named, self.first_cell, *clauses, tables)
+        fill_tables(self, tables)
         return tables
 
     def distances(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return for each chosen set the largest number of its clauses that differ between two cells, else 0; (S,)."""
         from dpopt.queries.sensitivity.kernels import largest_distances
 
-        found = np.zeros(len(self), dtype=np.int64)
-        clauses = (self.first_clause, self.positions, self.signs, self.accepted)
-        largest_distances(self.first_axis, self.first_named, self.real_other, chosen, *clauses, found)
+        found = np.zeros(self.number, dtype=np.int64)
+        largest_distances(self, chosen, found)
         return found
 
 
@@ -147,6 +138,8 @@ def _gather(clauses: Clauses, sizes: NDArray[np.int64], chosen: NDArray[np.int64
     axis_attribute = rows[rows < sizes.size].astype(np.int64)
     counts = np.bincount(found // largest, minlength=axis_attribute.size)
     first_named = starts_of(counts)
+    first_message = first_named + np.arange(first_named.size)
+    cells = np.multiply.reduceat(np.diff(first_message), first_axis[:-1])
     positions = np.zeros(attributes.shape, dtype=np.int32)
     positions[used] = inverse - first_named[axes[used]]
     return ClauseSets(
@@ -157,6 +150,8 @@ def _gather(clauses: Clauses, sizes: NDArray[np.int64], chosen: NDArray[np.int64
         first_named=first_named,
         named=found % largest,
         real_other=counts < sizes[axis_attribute],
+        first_message=first_message,
+        first_cell=starts_of(cells),
         first_clause=first_clause,
         positions=positions,
         signs=np.ascontiguousarray(signs),
@@ -178,13 +173,13 @@ def largest_without_tables(clauses: Clauses, sizes: NDArray[np.int64]) -> int:
     if not chosen.size:
         return len(clauses)
     sets = _gather(clauses, sizes, chosen)
-    members = np.repeat(np.arange(len(sets)), np.diff(sets.first_clause))
+    members = np.repeat(np.arange(sets.number), np.diff(sets.first_clause))
     order = np.lexsort((*sets.positions.T, members))
     rows = np.column_stack((members, sets.positions))[order]
     new = np.ones(chosen.size, dtype=np.bool_)
     new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     first = np.flatnonzero(new)
-    most = np.zeros(len(sets), dtype=np.int64)
+    most = np.zeros(sets.number, dtype=np.int64)
     np.maximum.at(most, rows[first, 0], np.diff(np.append(first, chosen.size)))
     return int(most.sum()) + len(clauses) - chosen.size
 
@@ -218,21 +213,7 @@ def dual_bound(sets: ClauseSets, tables: NDArray[np.int32]) -> int:
     best = int(largest_entries(sets, tables).sum())  # the value of messages 0
     visited = tables.size + int(np.diff(sets.offsets)[sets.axis_attribute].sum())
     for sweep in range(min(MOST_SWEEPS, WORK // max(visited, 1))):
-        sweep_messages(
-            sets.first_axis,
-            sets.axis_attribute,
-            sets.first_named,
-            sets.named,
-            sets.real_other,
-            sets.first_cell,
-            tables,
-            DENOMINATOR,
-            messages,
-            sets.first_message,
-            sets.offsets,
-            sums,
-            bool(sweep % 2),
-        )
+        sweep_messages(sets, tables, DENOMINATOR, messages, sums, bool(sweep % 2))
         before, best = best, min(best, dual_value(sets, tables, messages))
         if sweep and before - best <= before // 1000:
             break
@@ -247,13 +228,11 @@ def dual_value(sets: ClauseSets, tables: NDArray[np.int32], messages: NDArray[np
     from dpopt.queries.sensitivity.kernels import sum_messages
 
     largest = max(int(messages.max(initial=0)), -int(messages.min(initial=0)))
-    terms = int(sets.first_axis[-1]) * largest + len(sets) * DENOMINATOR * int(tables.max(initial=0))
+    terms = int(sets.first_axis[-1]) * largest + sets.number * DENOMINATOR * int(tables.max(initial=0))
     if 2 * terms >= LARGEST_SUM:
         return sets.order.size
     sums = np.zeros(int(sets.offsets[-1]), dtype=np.int64)
-    sum_messages(
-        sets.axis_attribute, sets.first_named, sets.named, messages, sets.first_message, sets.offsets, sums
-    )
+    sum_messages(sets, messages, sums)
     attributes = np.maximum.reduceat(sums, sets.offsets[:-1])
     entries = _largest(sets, tables, DENOMINATOR, messages)
     return (int(attributes.sum()) + int(entries.sum())) // DENOMINATOR
@@ -265,18 +244,8 @@ def _largest(
     """Return for each set the largest scale * entry - messages of the cell, over the cells that exist, (S,)."""
     from dpopt.queries.sensitivity import kernels as sensitivity_kernels
 
-    largest = np.empty(len(sets), dtype=np.int64)
-    sensitivity_kernels.largest_entries(
-        sets.first_axis,
-        sets.first_named,
-        sets.real_other,
-        sets.first_cell,
-        tables,
-        scale,
-        messages,
-        sets.first_message,
-        largest,
-    )
+    largest = np.empty(sets.number, dtype=np.int64)
+    sensitivity_kernels.largest_entries(sets, tables, scale, messages, largest)
     return largest
 
 
@@ -384,7 +353,7 @@ def _distances(sets: ClauseSets, through: NDArray[np.int64]) -> NDArray[np.int64
 
 
 def _how(sets: ClauseSets, true: _LargestSum) -> str:
-    number = f"{len(sets):,} set{'s' * (len(sets) != 1)} of attributes"
+    number = f"{sets.number:,} set{'s' * (sets.number != 1)} of attributes"
     if true.bound < int(true.of_sets.sum()) + true.left_out:
         return f"weak duality over the queries of {number}, evaluated in whole numbers"
     rest = " and all that have no table" * (true.left_out > 0)

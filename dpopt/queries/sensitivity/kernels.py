@@ -1,57 +1,50 @@
 """Tables of counts over sets of attributes, and a bound on their largest sum by weak duality, in whole numbers.
 
-The problem and its dual stand in `dpopt.queries.sensitivity.clauses`. Set s of attributes has the axes first_axis[s] to
-first_axis[s + 1] - 1. Axis x belongs to attribute axis_attribute[x] and names the codes
-named[first_named[x]:first_named[x + 1]], in increasing order; its positions are these codes and, last, "any other code", which
-real_other[x] says exists.
+The problem and its dual stand in `dpopt.queries.sensitivity.clauses`, and so does what `ClauseSets` hold. The positions of an
+axis are the codes that its clauses name, in increasing order, and, last, "any other code", which may not exist.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
 from dpopt.queries.clauses import WIDEST
+from dpopt.queries.counting.compiled import population_count
+
+if TYPE_CHECKING:
+    from dpopt.queries.sensitivity.clauses import ClauseSets
 
 _NONE = np.int64(-(1 << 62))
 
 
 @kernel
-def fill_tables(
-    first_axis: NDArray[np.int64],
-    first_named: NDArray[np.int64],
-    first_cell: NDArray[np.int64],
-    first_clause: NDArray[np.int64],
-    positions: NDArray[np.int32],
-    signs: NDArray[np.bool_],
-    accepted: NDArray[np.uint32],
-    tables: NDArray[np.int32],
-) -> None:
-    """Write how many clauses of each set are true in each cell of its table; clauses are ordered by set.
+def fill_tables(sets: ClauseSets, tables: NDArray[np.int32]) -> None:
+    """Write how many clauses of each set are true in each cell of its table.
 
-    positions and signs are (m, k), in the order of the axes. A clause is a function of the w indicators "the code is the one
-    that literal j names". As a polynomial in them it has a coefficient for each set T of literals, which is added to the cell
-    with the named codes on T and "other" elsewhere; adding "other" to every named position, axis by axis, then evaluates.
+    A clause is a function of the w indicators "the code is the one that literal j names". As a polynomial in them it has a
+    coefficient for each set T of literals, which is added to the cell with the named codes on T and "other" elsewhere; adding
+    "other" to every named position, axis by axis, then evaluates.
     """
     coefficients = np.empty(1 << WIDEST, dtype=np.int64)
     strides = np.empty(WIDEST, dtype=np.int64)
     lengths = np.empty(WIDEST, dtype=np.int64)
-    for s in range(first_axis.size - 1):
-        width = first_axis[s + 1] - first_axis[s]
-        table = tables[first_cell[s] : first_cell[s + 1]]
+    for s in range(sets.first_axis.size - 1):
+        width = _lengths(sets, s, lengths)
+        table = tables[sets.first_cell[s] : sets.first_cell[s + 1]]
         cells = np.int64(1)
         for j in range(width - 1, -1, -1):
-            axis = first_axis[s] + j
-            lengths[j] = first_named[axis + 1] - first_named[axis] + 1
             strides[j] = cells
             cells *= lengths[j]
-        for i in range(first_clause[s], first_clause[s + 1]):
+        for i in range(sets.first_clause[s], sets.first_clause[s + 1]):
             for subset in range(1 << width):
                 true_literals = np.uint32(0)
                 for j in range(width):
-                    true_literals += np.uint32(((subset >> j) & 1 == 1) == signs[i, j])
-                coefficients[subset] = np.int64((accepted[i] >> true_literals) & np.uint32(1))
+                    true_literals += np.uint32(((subset >> j) & 1 == 1) == sets.signs[i, j])
+                coefficients[subset] = np.int64((sets.accepted[i] >> true_literals) & np.uint32(1))
             for j in range(width):
                 for subset in range(1 << width):
                     if (subset >> j) & 1:
@@ -60,7 +53,7 @@ def fill_tables(
                 if coefficients[subset] != 0:
                     cell = np.int64(0)
                     for j in range(width):
-                        position = np.int64(positions[i, j]) if (subset >> j) & 1 else lengths[j] - 1
+                        position = np.int64(sets.positions[i, j]) if (subset >> j) & 1 else lengths[j] - 1
                         cell += strides[j] * position
                     table[cell] += coefficients[subset]
         for j in range(width):
@@ -72,74 +65,70 @@ def fill_tables(
 
 
 @kernel
+def _lengths(sets: ClauseSets, s: int, lengths: NDArray[np.int64]) -> int:
+    """Write how many positions each axis of a set has, and return how many axes there are."""
+    first: int = sets.first_axis[s]
+    width: int = sets.first_axis[s + 1] - first
+    for j in range(width):
+        lengths[j] = sets.first_message[first + j + 1] - sets.first_message[first + j]
+    return width
+
+
+@kernel
+def _advance(digits: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> None:
+    """Go to the next cell of a table, the last axis running fastest."""
+    for j in range(width - 1, -1, -1):
+        digits[j] += 1
+        if digits[j] < lengths[j]:
+            break
+        digits[j] = 0
+
+
+@kernel
 def largest_entries(
-    first_axis: NDArray[np.int64],
-    first_named: NDArray[np.int64],
-    real_other: NDArray[np.bool_],
-    first_cell: NDArray[np.int64],
+    sets: ClauseSets,
     tables: NDArray[np.int32],
     scale: int,
     messages: NDArray[np.int64],
-    first_message: NDArray[np.int64],
     largest: NDArray[np.int64],
 ) -> None:
     """Write for each set the largest scale * entry - sum of the messages of the cell's positions, over cells that exist."""
-    digits = np.empty(WIDEST, dtype=np.int64)
-    for s in range(first_axis.size - 1):
-        first, width = first_axis[s], first_axis[s + 1] - first_axis[s]
+    digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
+    for s in range(sets.first_axis.size - 1):
+        first, width = sets.first_axis[s], _lengths(sets, s, lengths)
         digits[:width] = 0
         best = _NONE
-        for cell in range(first_cell[s], first_cell[s + 1]):
+        for cell in range(sets.first_cell[s], sets.first_cell[s + 1]):
             value = scale * np.int64(tables[cell])
             exists = True
             for j in range(width):
-                value -= messages[first_message[first + j] + digits[j]]
-                last = first_named[first + j + 1] - first_named[first + j]
-                exists &= digits[j] < last or real_other[first + j]
+                value -= messages[sets.first_message[first + j] + digits[j]]
+                exists &= digits[j] < lengths[j] - 1 or sets.real_other[first + j]
             if exists and value > best:
                 best = value
-            for j in range(width - 1, -1, -1):
-                digits[j] += 1
-                if digits[j] <= first_named[first + j + 1] - first_named[first + j]:
-                    break
-                digits[j] = 0
+            _advance(digits, lengths, width)
         largest[s] = best
 
 
 @kernel
-def sum_messages(
-    axis_attribute: NDArray[np.int64],
-    first_named: NDArray[np.int64],
-    named: NDArray[np.int64],
-    messages: NDArray[np.int64],
-    first_message: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    sums: NDArray[np.int64],
-) -> None:
+def sum_messages(sets: ClauseSets, messages: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     """Write the sum of the messages to every code: sums[offsets[a] + v] over all axes of attribute a."""
     sums[:] = 0
-    for axis in range(axis_attribute.size):
-        start, end = offsets[axis_attribute[axis]], offsets[axis_attribute[axis] + 1]
-        begin, stop = first_named[axis], first_named[axis + 1]
-        message = first_message[axis]
+    for axis in range(sets.axis_attribute.size):
+        start, end = sets.offsets[sets.axis_attribute[axis]], sets.offsets[sets.axis_attribute[axis] + 1]
+        begin, stop = sets.first_named[axis], sets.first_named[axis + 1]
+        message = sets.first_message[axis]
         sums[start:end] += messages[message + stop - begin]
         for x in range(begin, stop):
-            sums[start + named[x]] += messages[message + x - begin] - messages[message + stop - begin]
+            sums[start + sets.named[x]] += messages[message + x - begin] - messages[message + stop - begin]
 
 
 @kernel
 def sweep_messages(
-    first_axis: NDArray[np.int64],
-    axis_attribute: NDArray[np.int64],
-    first_named: NDArray[np.int64],
-    named: NDArray[np.int64],
-    real_other: NDArray[np.bool_],
-    first_cell: NDArray[np.int64],
+    sets: ClauseSets,
     tables: NDArray[np.int32],
     scale: int,
     messages: NDArray[np.int64],
-    first_message: NDArray[np.int64],
-    offsets: NDArray[np.int64],
     sums: NDArray[np.int64],
     reverse: bool,
 ) -> None:
@@ -148,25 +137,24 @@ def sweep_messages(
     With u what the other sets send to a code (the largest over the codes of "other") and M the largest scale * entry + sum of u
     over the cells at a position, the new message is M / w - u: the set's own term becomes 0 and no block does better.
     """
-    digits = np.empty(WIDEST, dtype=np.int64)
+    first_named, named, first_message = sets.first_named, sets.named, sets.first_message
+    digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
     begins = np.empty(WIDEST + 1, dtype=np.int64)
+    number = sets.first_axis.size - 1
     room = 0
-    for s in range(first_axis.size - 1):
-        first, last = first_axis[s], first_axis[s + 1]
-        room = max(room, first_named[last] - first_named[first] + last - first)
+    for s in range(number):
+        room = max(room, first_message[sets.first_axis[s + 1]] - first_message[sets.first_axis[s]])
     incoming = np.empty(room, dtype=np.int64)
     margins = np.empty(room, dtype=np.int64)
-    sets = first_axis.size - 1
-    for turn in range(sets):
-        s = sets - 1 - turn if reverse else turn
-        first, width = first_axis[s], first_axis[s + 1] - first_axis[s]
+    for turn in range(number):
+        s = number - 1 - turn if reverse else turn
+        first, width = sets.first_axis[s], _lengths(sets, s, lengths)
         begins[0] = 0
         for j in range(width):
-            axis = first + j
-            count = first_named[axis + 1] - first_named[axis]
-            start, end = offsets[axis_attribute[axis]], offsets[axis_attribute[axis] + 1]
+            axis, count = first + j, lengths[j] - 1
+            start, end = sets.offsets[sets.axis_attribute[axis]], sets.offsets[sets.axis_attribute[axis] + 1]
             begin, message, x = begins[j], first_message[axis], first_named[axis]
-            begins[j + 1] = begin + count + 1
+            begins[j + 1] = begin + lengths[j]
             others = _NONE
             for code in range(end - start):
                 if x < first_named[axis + 1] and named[x] == code:
@@ -175,10 +163,10 @@ def sweep_messages(
                     x += 1
                 else:
                     others = max(others, sums[start + code])
-            incoming[begin + count] = others - messages[message + count] if real_other[axis] else _NONE
+            incoming[begin + count] = others - messages[message + count] if sets.real_other[axis] else _NONE
         margins[: begins[width]] = _NONE
         digits[:width] = 0
-        for cell in range(first_cell[s], first_cell[s + 1]):
+        for cell in range(sets.first_cell[s], sets.first_cell[s + 1]):
             value = scale * np.int64(tables[cell])
             exists = True
             for j in range(width):
@@ -188,18 +176,13 @@ def sweep_messages(
             if exists:
                 for j in range(width):
                     margins[begins[j] + digits[j]] = max(margins[begins[j] + digits[j]], value)
-            for j in range(width - 1, -1, -1):
-                digits[j] += 1
-                if digits[j] < begins[j + 1] - begins[j]:
-                    break
-                digits[j] = 0
+            _advance(digits, lengths, width)
         for j in range(width):
-            axis = first + j
-            count = first_named[axis + 1] - first_named[axis]
-            start, end = offsets[axis_attribute[axis]], offsets[axis_attribute[axis] + 1]
+            axis, count = first + j, lengths[j] - 1
+            start, end = sets.offsets[sets.axis_attribute[axis]], sets.offsets[sets.axis_attribute[axis] + 1]
             begin, message = begins[j], first_message[axis]
             moved = np.int64(0)
-            if real_other[axis]:
+            if sets.real_other[axis]:
                 new = margins[begin + count] // width - incoming[begin + count]
                 moved = new - messages[message + count]
                 messages[message + count] = new
@@ -212,58 +195,35 @@ def sweep_messages(
 
 
 @kernel
-def largest_distances(
-    first_axis: NDArray[np.int64],
-    first_named: NDArray[np.int64],
-    real_other: NDArray[np.bool_],
-    chosen: NDArray[np.bool_],
-    first_clause: NDArray[np.int64],
-    positions: NDArray[np.int32],
-    signs: NDArray[np.bool_],
-    accepted: NDArray[np.uint32],
-    found: NDArray[np.int64],
-) -> None:
+def largest_distances(sets: ClauseSets, chosen: NDArray[np.bool_], found: NDArray[np.int64]) -> None:
     """Write for each chosen set the largest number of its clauses that differ between two of its cells; compares all pairs."""
-    digits = np.empty(WIDEST, dtype=np.int64)
-    for s in range(first_axis.size - 1):
+    digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
+    for s in range(sets.first_axis.size - 1):
         if not chosen[s]:
             continue
-        first, width = first_axis[s], first_axis[s + 1] - first_axis[s]
+        width = _lengths(sets, s, lengths)
         cells = np.int64(1)
         for j in range(width):
-            cells *= first_named[first + j + 1] - first_named[first + j] + np.int64(real_other[first + j])
-        clauses = first_clause[s + 1] - first_clause[s]
+            lengths[j] -= np.int64(not sets.real_other[sets.first_axis[s] + j])
+            cells *= lengths[j]
+        clauses = sets.first_clause[s + 1] - sets.first_clause[s]
         words = (clauses + 63) // 64
         patterns = np.zeros((cells, words), dtype=np.uint64)
         digits[:width] = 0
         for cell in range(cells):
             for i in range(clauses):
-                row = first_clause[s] + i
+                row = sets.first_clause[s] + i
                 true_literals = np.uint32(0)
                 for j in range(width):
-                    true_literals += np.uint32((digits[j] == positions[row, j]) == signs[row, j])
-                bit = np.uint64((accepted[row] >> true_literals) & np.uint32(1))
+                    true_literals += np.uint32((digits[j] == sets.positions[row, j]) == sets.signs[row, j])
+                bit = np.uint64((sets.accepted[row] >> true_literals) & np.uint32(1))
                 patterns[cell, i // 64] |= bit << np.uint64(i % 64)
-            for j in range(width - 1, -1, -1):
-                digits[j] += 1
-                named = first_named[first + j + 1] - first_named[first + j]
-                if digits[j] < named + np.int64(real_other[first + j]):
-                    break
-                digits[j] = 0
+            _advance(digits, lengths, width)
         best = np.int64(0)
         for one in range(cells):
             for two in range(one):
                 distance = np.int64(0)
                 for word in range(words):
-                    distance += _bits(patterns[one, word] ^ patterns[two, word])
+                    distance += np.int64(population_count(patterns[one, word] ^ patterns[two, word]))
                 best = max(best, distance)
         found[s] = best
-
-
-@kernel
-def _bits(word: np.uint64) -> np.int64:
-    """Return the number of bits that are set."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
