@@ -1,20 +1,25 @@
-"""Which coefficients have the least error and noise together: the search that the programs for answers share.
+"""The polynomial that answers a query from noisy counts of conjunctions: least approximation and noise together.
 
-    minimize   gamma + (sum_c w_c^2 x_c^2)^(1/2)   subject to   |sum_c P_mc x_c - v_m| <= gamma  for each point m
+Of a query's conditions k are counted as they are asked for, and l only with their negations. With s of the former true, and u
+of the latter true as counted (false as asked), the exact answer is f(s, u), and a_ij C(s, i) C(u, j) is what conjunctions of i
+and j of the counted literals give:
 
-A convex program, by Newton's method along the central path. Nothing that is found is believed: who calls evaluates what it
-takes in exact arithmetic.
+    minimize   gamma + zeta (sum_{i+j>=1} a_ij^2 u_ij^2)^(1/2)                                     (AQ-3)
+    subject to |sum_ij a_ij C(s, i) C(u, j) - f(s, u)| <= gamma  for each pair (s, u) that occurs  (AQ-4)
 
-The polynomial that answers a query of k literals from noisy counts of conjunctions: least approximation and noise together.
+u_ij^2 is the variance of the noise that the query sums up at (i, j) if a_ij = 1, and zeta how many standard deviations count;
+a_ij = 0 where conjunctions of i + j literals were not counted. With l = 0, u = 0 and a_i, u_i for a_i0, u_i0 it is
 
-With s of the k literals true the exact answer is f(s), and sum_j a_j C(s, j) is what conjunctions of at most t literals give:
+    minimize   gamma + zeta (sum_{i=1..t} a_i^2 u_i^2)^(1/2)                            (AQ-1)
+    subject to |a_0 + sum_{i=1..t} a_i C(s, i) - f(s)| <= gamma  for each s that occurs (AQ-2)
 
-    minimize   gamma + zeta (sum_{j=1..t} a_j^2 u_j^2)^(1/2)                            (AQ-1)
-    subject to |a_0 + sum_{j=1..t} a_j C(s, j) - f(s)| <= gamma  for each s that occurs (AQ-2)
+All are of the form
 
-u_j^2 is the variance of the noise that the query sums up at size j if a_j = 1, and zeta how many standard deviations count. A
-convex program with t + 2 variables (a cone and 2 (k + 1) rows). gamma is evaluated anew, in exact arithmetic, from the a_j that
-are returned, rounded to dyadic rationals first: whatever the search did, the stated bound holds.
+    minimize   gamma + (sum_c w_c^2 x_c^2)^(1/2)   subject to   |sum_c P_mc x_c - v_m| <= gamma  for each point m,
+
+a convex program (a cone and two rows for each point), which is solved by Newton's method along the central path. Nothing that
+is found is believed: gamma is evaluated anew, in exact arithmetic, from the coefficients that are returned, rounded to dyadic
+rationals first. Whatever the search did, the stated bound holds.
 
 Source: Thaler, Ullman and Vadhan 2012 (Section 4.1) for the polynomial; the program is our own. Tests compare with CVXPY.
 """
@@ -31,16 +36,11 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 
-_GAP, _LARGEST_GROWTH, _FASTER = (
-    1e-9,
-    1e16,
-    10.0,
-)  # where the search ends, and how much faster it gets each time
-_STEPS, _SMALLEST_STEP, _CLOSE = (
-    60,
-    1e-12,
-    1e-3,
-)  # Newton's method: at most so many steps, none smaller, so close
+# where the search ends, and how much faster it gets each time
+_GAP, _LARGEST_GROWTH, _FASTER = 1e-9, 1e16, 10.0
+# Newton's method: at most so many steps, none smaller, so close
+_STEPS, _SMALLEST_STEP, _CLOSE = 60, 1e-12, 1e-3
+_BITS = 60  # coefficients are whole multiples of 2^-60
 
 
 def candidates(
@@ -133,9 +133,9 @@ class AnswerPolynomial:
     Attributes
     ----------
     coefficients : tuple of float
-        a_0, ..., a_t, each exact as a Fraction.
+        a_0, ..., a_t, each exact as a Fraction; t is the largest size that was counted.
     approximation : float
-        gamma, the largest difference to f over s = 0, ..., k, rounded up.
+        gamma, the largest difference to f over the numbers that occur, rounded up.
     deviation : float
         The standard deviation of the answer's noise.
     """
@@ -152,7 +152,7 @@ class AnswerPolynomial:
 def best_answer(
     target: tuple[Fraction | None, ...], deviations: NDArray[np.float64], zeta: float
 ) -> AnswerPolynomial:
-    """Return the polynomial of least bound.
+    """Return the polynomial of least bound for a query all of whose conditions are counted as they are asked for.
 
     Parameters
     ----------
@@ -168,44 +168,129 @@ def best_answer(
     ProgramError
         If there is no target, or a number is out of range.
     """
-    k = len(target) - 1
-    occurring = [s for s, value in enumerate(target) if value is not None]
-    if not occurring or not 1 <= k <= LARGEST_QUERY or not (deviations > 0).all() or not 0 < zeta < inf:
+    k, sizes = len(target) - 1, min(len(target) - 1, deviations.size)
+    each = np.full((k + 1, 1), inf)
+    each[1 : sizes + 1, 0] = deviations[:sizes]
+    found = best_mixed_answer(tuple((value,) for value in target), each, zeta)
+    last = max([0, *(j for j in range(1, sizes + 1) if np.isfinite(deviations[j - 1]))])
+    coefficients = tuple(row[0] for row in found.coefficients[: last + 1])
+    return AnswerPolynomial(coefficients, found.approximation, found.deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class MixedAnswerPolynomial:
+    """The same where some conditions are counted with their negations.
+
+    Attributes
+    ----------
+    coefficients : tuple of tuples of float
+        a_ij, rows i and columns j, each exact as a Fraction.
+    approximation : float
+        gamma, the largest difference to f over the pairs that occur, rounded up.
+    deviation : float
+        The standard deviation of the answer's noise.
+    """
+
+    coefficients: tuple[tuple[float, ...], ...]
+    approximation: float
+    deviation: float
+
+    @classmethod
+    def of(cls, polynomial: AnswerPolynomial) -> MixedAnswerPolynomial:
+        """Return a polynomial in one number as one in two, of which the second is always 0."""
+        rows = tuple((one,) for one in polynomial.coefficients)
+        return cls(rows, polynomial.approximation, polynomial.deviation)
+
+    def bound(self, zeta: float) -> float:
+        """Return AQ-3."""
+        return self.approximation + zeta * self.deviation
+
+    def terms(self) -> list[tuple[int, int, float]]:
+        """Return i, j and a_ij where that is not 0, without the constant."""
+        return [
+            (i, j, value)
+            for i, row in enumerate(self.coefficients)
+            for j, value in enumerate(row)
+            if i + j and value
+        ]
+
+
+def best_mixed_answer(
+    target: tuple[tuple[Fraction | None, ...], ...], deviations: NDArray[np.float64], zeta: float
+) -> MixedAnswerPolynomial:
+    """Return the polynomial of least bound.
+
+    Parameters
+    ----------
+    target : (k + 1, l + 1) Fractions
+        f(s, u); None where a pair cannot occur.
+    deviations : (k + 1, l + 1) float64
+        u_ij, above 0; inf where conjunctions of i + j literals were not counted. That of (0, 0) is not used.
+    zeta : float
+        Above 0.
+
+    Raises
+    ------
+    ProgramError
+        If there is no target, or a number is out of range.
+    """
+    k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
+    occurring = [(s, u) for s, row in enumerate(target) for u, value in enumerate(row) if value is not None]
+    noise = np.array(deviations, dtype=np.float64)
+    if noise.shape == (k + 1, l + 1):
+        noise[0, 0] = 1.0
+    if (
+        not occurring
+        or not 1 <= k + l <= LARGEST_QUERY
+        or noise.shape != (k + 1, l + 1)
+        or not (noise > 0).all()
+        or not 0 < zeta < inf
+    ):
         raise ProgramError(
-            f"answer polynomial: found {k} literals, deviations {deviations} and zeta {zeta!r}; expected 1 to {LARGEST_QUERY} "
-            "literals, and the others above 0"
+            f"answer polynomial: found {k} and {l} literals, deviations of shape {np.shape(deviations)} and zeta {zeta!r}; "
+            f"expected 1 to {LARGEST_QUERY} literals, a deviation above 0 for each pair, and zeta above 0"
         )
-    used = [0, *(j for j in range(1, min(k, deviations.size) + 1) if np.isfinite(deviations[j - 1]))]
-    points = np.array([[comb(s, j) / comb(k, j) for j in used] for s in occurring])
-    noise = np.array([0.0, *(deviations[j - 1] / comb(k, j) for j in used[1:])])
-    values = np.array([float(one) for one in target if one is not None])
-    found = [
-        _stated(_in_full(scaled, used, k, denominator), target, deviations)
-        for scaled in candidates(points, values, zeta * noise)
-        for denominator in DENOMINATORS
-    ]
+    used = sorted(
+        ((i, j) for i in range(k + 1) for j in range(l + 1) if i + j == 0 or np.isfinite(noise[i, j])),
+        key=lambda pair: (sum(pair), pair),
+    )
+    exact = np.array([[comb(s, i) * comb(u, j) for i, j in used] for s, u in occurring], dtype=np.object_)
+    wanted = [value for row in target for value in row if value is not None]
+    largest = np.array([comb(k, i) * comb(l, j) for i, j in used], dtype=np.float64)
+    weights = zeta * (np.array([0.0, *(noise[pair] for pair in used[1:])]) / largest)
+    sizes = [i + j for i, j in used]
+    degrees = [sum(size <= degree for size in sizes) for degree in sorted(set(sizes))]
+    found = []
+    for scaled in candidates(
+        exact.astype(np.float64) / largest, np.array(list(map(float, wanted))), weights, degrees
+    ):
+        for denominator in DENOMINATORS:
+            rounded = [
+                float(Fraction(round(value), denominator))
+                for value in (scaled / largest * denominator).tolist()
+            ]
+            found.append(_stated(rounded, used, exact, wanted, noise))
     return min(found, key=lambda one: one.bound(zeta))
 
 
-def evaluated(coefficients: tuple[Fraction, ...], s: int) -> Fraction:
-    """Return sum_j a_j C(s, j), exactly."""
-    return sum((one * comb(s, j) for j, one in enumerate(coefficients)), start=Fraction(0))
-
-
-def _in_full(scaled: NDArray[np.float64], used: list[int], k: int, denominator: int) -> tuple[Fraction, ...]:
-    full = [Fraction(0)] * (used[-1] + 1)
-    for j, value in zip(used, scaled.tolist(), strict=True):
-        full[j] = Fraction(round(value / comb(k, j) * denominator), denominator)
-    return tuple(Fraction(float(one)) for one in full)
-
-
 def _stated(
-    coefficients: tuple[Fraction, ...], target: tuple[Fraction | None, ...], deviations: NDArray[np.float64]
-) -> AnswerPolynomial:
-    worst = max(
-        abs(evaluated(coefficients, s) - value) for s, value in enumerate(target) if value is not None
+    rounded: list[float],
+    used: list[tuple[int, int]],
+    exact: NDArray[np.object_],
+    wanted: list[Fraction],
+    noise: NDArray[np.float64],
+) -> MixedAnswerPolynomial:
+    whole = np.array(
+        [int(Fraction(one) * 2**_BITS) for one in rounded], dtype=np.object_
+    )  # without remainder
+    reached = (exact @ whole).tolist()
+    worst = max(abs(Fraction(value, 2**_BITS) - one) for value, one in zip(reached, wanted, strict=True))
+    table = [[0.0] * noise.shape[1] for _ in range(noise.shape[0])]
+    for (i, j), value in zip(used, rounded, strict=True):
+        table[i][j] = value
+    variance = sum(
+        (value * float(noise[pair])) ** 2 for pair, value in zip(used[1:], rounded[1:], strict=True)
     )
-    variance = sum((float(one) * float(deviations[j])) ** 2 for j, one in enumerate(coefficients[1:]) if one)
-    return AnswerPolynomial(
-        tuple(float(one) for one in coefficients), float(worst) * (1 + 2**-50), sqrt(variance)
+    return MixedAnswerPolynomial(
+        tuple(tuple(row) for row in table), float(worst) * (1 + 2**-50), sqrt(variance)
     )

@@ -17,8 +17,12 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
-from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
+from dpopt.models.polynomials.answer_polynomial import (
+    AnswerPolynomial,
+    MixedAnswerPolynomial,
+    best_answer,
+    best_mixed_answer,
+)
 from dpopt.polynomials.targets import Target
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound

@@ -19,8 +19,12 @@ from dpopt.errors import (
     TranscriptError,
     WorkloadError,
 )
-from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
-from dpopt.models.polynomials.mixed_answer_polynomial import MixedAnswerPolynomial, best_mixed_answer
+from dpopt.models.polynomials.answer_polynomial import (
+    AnswerPolynomial,
+    MixedAnswerPolynomial,
+    best_answer,
+    best_mixed_answer,
+)
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries import summary as summary_module
 from dpopt.synopses.summaries.release_summary import release_summary, summary
