@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,36 +26,7 @@ LARGE = 256  # so are marginals with as many cells each on average: calling nump
 SHAPES_VERSION = 1
 
 
-class Shapes(Protocol):
-    """What this file needs of a `dpopt.queries.marginal_set.MarginalSet`."""
-
-    @property
-    def domains(self) -> Domains:
-        """The codes that cells may name."""
-        ...
-
-    @property
-    def attributes(self) -> NDArray[np.int32]:
-        """Positions of the attributes of each marginal, (M, k)."""
-        ...
-
-    @property
-    def strides(self) -> NDArray[np.int64]:
-        """By how much a cell moves with each attribute's code, (M, k)."""
-        ...
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """First cell of each marginal, (M + 1,)."""
-        ...
-
-    @property
-    def number_of_cells(self) -> int:
-        """Number of cells of all marginals."""
-        ...
-
-
-def cell_clauses(marginals: Shapes, begin: int, end: int) -> Clauses:
+def cell_clauses(marginals: MarginalSet, begin: int, end: int) -> Clauses:
     """Return the conjunctions of the cells begin .. end - 1 in the flat order of all cells."""
     values = np.zeros((end - begin, marginals.attributes.shape[1]), dtype=np.int32)
     for part in _parts(begin, end):
@@ -68,7 +39,7 @@ def cell_clauses(marginals: Shapes, begin: int, end: int) -> Clauses:
     )
 
 
-def cells_fingerprint(marginals: Shapes) -> str:
+def cells_fingerprint(marginals: MarginalSet) -> str:
     """Return the SHA-256 digest (hexadecimal) of the conjunctions of all cells, the one that `Clauses.fingerprint` gives.
 
     The arrays are written part by part, one after the other; they are never held whole.
@@ -88,7 +59,7 @@ def cells_fingerprint(marginals: Shapes) -> str:
     return digest.hexdigest()
 
 
-def shapes_fingerprint(marginals: Shapes) -> str:
+def shapes_fingerprint(marginals: MarginalSet) -> str:
     """Return a SHA-256 digest (hexadecimal) of which marginals there are and which codes their cells may name."""
     digest = hashlib.sha256()
     rows, width = marginals.attributes.shape
@@ -104,7 +75,7 @@ def _parts(begin: int, end: int) -> Iterator[slice]:
     return (slice(start, min(start + STEP, end)) for start in range(begin, end, STEP))
 
 
-def _in_part(marginals: Shapes, part: slice) -> tuple[int, NDArray[np.int64]]:
+def _in_part(marginals: MarginalSet, part: slice) -> tuple[int, NDArray[np.int64]]:
     """Return the first marginal with a cell in the part, and how many cells it and each of the next ones have there."""
     starts = marginals.starts
     first = int(np.searchsorted(starts, part.start, side="right")) - 1
@@ -114,14 +85,14 @@ def _in_part(marginals: Shapes, part: slice) -> tuple[int, NDArray[np.int64]]:
 
 
 def _repeated(
-    marginals: Shapes, rows: NDArray[np.generic], part: slice
+    marginals: MarginalSet, rows: NDArray[np.generic], part: slice
 ) -> NDArray[np.generic]:  # one row of `rows` per marginal
     """Return the row of its marginal for each cell of the part."""
     first, cells = _in_part(marginals, part)
     return np.repeat(rows[first : first + cells.size], cells, axis=0)
 
 
-def _values(marginals: Shapes, part: slice) -> NDArray[np.int32]:
+def _values(marginals: MarginalSet, part: slice) -> NDArray[np.int32]:
     """Return the codes that the cells of the part name, (cells, k); 0 in padding."""
     first, cells = _in_part(marginals, part)
     values = np.zeros((part.stop - part.start, marginals.attributes.shape[1]), dtype=np.int32)
@@ -137,7 +108,7 @@ def _values(marginals: Shapes, part: slice) -> NDArray[np.int32]:
 
 
 def _write(
-    marginals: Shapes,
+    marginals: MarginalSet,
     marginal: int | NDArray[np.int64],
     rest: NDArray[np.int64],
     values: NDArray[np.int32],

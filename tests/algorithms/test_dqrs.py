@@ -22,8 +22,7 @@ from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.results import SolveLimits
-from dpopt.queries.counting.kernels import count_clauses, count_on_records
-from dpopt.queries.counting.packing_kernels import pack_columns
+from dpopt.queries.counting.kernels import count_on_records
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, FreeAttributes
 from dpopt.releases.run import Walk
@@ -90,9 +89,8 @@ def test_queries_are_kept_and_the_records_answer_the_workload() -> None:
     ]
     # A kept query has probability exp(0.5 (A - 1) - 0.05); |A| is near 0 for most, so about 0.58.
     assert 0.4 < np.mean(shared) / 100 < 0.9
-    columns = list(np.array(TABLE, dtype=np.int64).T)
     clauses = WORKLOAD.clauses
-    truth = count_clauses(pack_columns(columns, SCHEMA.sizes, clauses), clauses, SCHEMA.offsets) / N
+    truth = count_on_records(clauses, np.array(TABLE, dtype=np.int32), SCHEMA.sizes) / N
     records = np.stack([done.record for done in rounds])
     found = count_on_records(clauses, records, SCHEMA.sizes) / len(records)
     assert np.abs(found - truth).max() < 0.15

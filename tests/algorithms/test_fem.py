@@ -16,8 +16,7 @@ from dpopt.errors import TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.results import SolveLimits, SolveResult, Termination
-from dpopt.queries.counting.kernels import count_clauses, count_on_records
-from dpopt.queries.counting.packing_kernels import pack_columns
+from dpopt.queries.counting.kernels import count_on_records
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
@@ -93,8 +92,7 @@ def played(plan: FemPlan) -> tuple[list[Batch], MemoryJournal, Ledger]:
 
 def largest_error(batches: list[Batch], plan: FemPlan) -> float:
     clauses = WORKLOAD.clauses
-    columns = list(np.array(TABLE, dtype=np.int64).T)
-    truth = count_clauses(pack_columns(columns, SCHEMA.sizes, clauses), clauses, SCHEMA.offsets) / N
+    truth = count_on_records(clauses, np.array(TABLE, dtype=np.int32), SCHEMA.sizes) / N
     released = released_records(plan, batches)
     records = np.repeat(released.distinct, released.multiplicity, axis=0)
     found = count_on_records(clauses, records, SCHEMA.sizes) / len(records)

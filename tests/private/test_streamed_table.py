@@ -27,7 +27,6 @@ from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.dataset import Codes, PrivateDataset
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.packing_kernels import pack_columns
 from dpopt.schema import Rule, Schema, implies, literal
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 from tests.private.tables_in_files import (
@@ -175,7 +174,7 @@ def test_repairs_and_given_names_act_as_in_memory(tmp_path: Path) -> None:
 def test_what_needs_columns_in_memory_refuses_a_streamed_table(tmp_path: Path) -> None:
     streamed = StreamedTable.open(write_parquet(tmp_path / "t.parquet", frame(50)), SCHEMA)
     for use in (
-        lambda: pack_columns(streamed._columns, SCHEMA.sizes),
+        lambda: streamed._columns,
         lambda: BinCounts.of_columns(streamed, ("age",)),
     ):
         with pytest.raises(PrivateDataError, match="--engine memory"):

@@ -13,12 +13,14 @@ from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries import Clauses
 from dpopt.queries.counting import bitmaps, kernels, resolved_kernels
 from dpopt.queries.counting.binary_columns import BitRecords
-from dpopt.queries.counting.kernels import count_clauses, count_on_records, satisfied
-from dpopt.queries.counting.packing_kernels import PackedColumns, pack_columns
+from dpopt.queries.counting.counting import column_positions, count_on_columns
+from dpopt.queries.counting.kernels import count_on_records, satisfied
+from dpopt.queries.counting.packing_kernels import pack_codes
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
 SIZES = np.array([3, 2, 5, 2, 4, 1, 7, 2], dtype=np.int32)
 OFFSETS = np.concatenate(([0], np.cumsum(SIZES))).astype(np.int64)
+EVERY = np.arange(OFFSETS[-1], dtype=np.int32)  # a row of bits for each attribute and code
 
 
 def records_of(rows: int, seed: int = 0) -> NDArray[np.int32]:
@@ -40,8 +42,6 @@ def test_counts_equal_those_of_plain_python(data: st.DataObject) -> None:
     clauses = data.draw(clause_lists(SIZES.tolist(), widest=8))
     records = data.draw(tables(SIZES.tolist()))
     expected = naive_truth(clauses, records).sum(axis=1)
-    packed = pack_columns(columns_of(records), SIZES, clauses)
-    assert np.array_equal(count_clauses(packed, clauses, OFFSETS), expected)
     assert np.array_equal(count_on_records(clauses, records, SIZES), expected)
 
 
@@ -146,12 +146,10 @@ def test_blocks_chunks_and_threads_do_not_change_a_count(
     monkeypatch.setattr(bitmaps, "CHUNK", 37)
     monkeypatch.setattr(resolved_kernels, "CHUNK", 37)
     monkeypatch.setattr(kernels, "SATISFIED_CHUNK", 11)
-    packed = pack_columns(columns_of(records), SIZES, clauses)
     shares: list[float] = []
-    counts = count_clauses(packed, clauses, OFFSETS, threads=threads, progress=shares.append)
+    counts = count_on_columns(columns_of(records), SIZES, clauses, threads=threads, progress=shares.append)
     assert counts.tolist() == expected
     assert shares == [step / 20 for step in range(1, 21)]
-    assert shares[-1] == 1.0
     one = satisfied(clauses, records[7], threads=threads)
     assert np.array_equal(one, count_on_records(clauses, records[7:8], SIZES))
 
@@ -166,55 +164,47 @@ def test_an_error_while_progress_is_reported_ends_the_count(
     monkeypatch.setattr(bitmaps, "CHUNK", 1)
     monkeypatch.setattr(resolved_kernels, "CHUNK", 1)
     clauses = every_mask(3)
-    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
     with pytest.raises(KeyboardInterrupt):
-        count_clauses(packed, clauses, OFFSETS, threads=threads, progress=stop)
+        count_on_columns(columns_of(records_of(10)), SIZES, clauses, threads=threads, progress=stop)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
 def test_codes_of_any_integer_type_and_layout_are_packed(dtype: type[np.integer]) -> None:
     records = records_of(130)
-    expected = pack_columns(columns_of(records), SIZES)
+    expected, _ = pack_codes(columns_of(records), SIZES, EVERY)
     table = records.astype(dtype)
-    strided = pack_columns([table[:, a] for a in range(8)], SIZES)
     read_only = np.asfortranarray(table)
     read_only.flags.writeable = False
-    contiguous = pack_columns([read_only[:, a] for a in range(8)], SIZES)
-    assert np.array_equal(strided.words, expected.words)
-    assert np.array_equal(contiguous.words, expected.words)
+    for held in (table, read_only):
+        assert np.array_equal(pack_codes([held[:, a] for a in range(8)], SIZES, EVERY)[0], expected)
 
 
 def test_packed_columns_are_the_indicators_of_their_codes() -> None:
     records = records_of(130)
-    packed = pack_columns(columns_of(records), SIZES)
-    assert packed.rows == 130
-    assert packed.words.shape[0] == OFFSETS[-1]
-    assert packed.words.ctypes.data % 64 == 0
-    assert packed.words.shape[1] // 8 % 2 == 1
-    bits = np.unpackbits(packed.words.astype("<u8").view(np.uint8), axis=1, bitorder="little").astype(bool)
+    words, rows = pack_codes(columns_of(records), SIZES, EVERY)
+    assert rows == 130
+    assert words.shape[0] == OFFSETS[-1]
+    assert words.ctypes.data % 64 == 0
+    assert words.shape[1] // 8 % 2 == 1
+    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little").astype(bool)
     for a in range(8):
         for code in range(int(SIZES[a])):
-            row = bits[packed.positions[OFFSETS[a] + code]]
+            row = bits[OFFSETS[a] + code]
             assert np.array_equal(row[:130], records[:, a] == code)
             assert not row[130:].any()
 
 
 def test_printing_packed_columns_shows_nothing_of_the_table() -> None:
-    assert repr(pack_columns(columns_of(records_of(130)), SIZES)) == "PackedColumns()"
+    made = bitmaps.Bitmaps.of_codes(columns_of(records_of(130)), SIZES, EVERY)
+    assert repr(made) == "Bitmaps(columns=26)"
 
 
 def test_only_the_columns_that_clauses_name_are_packed() -> None:
     clauses = clauses_of([([(0, 2, True), (2, 4, False)], 4), ([(0, 2, False)], 2), ([], 1)])
-    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
-    assert packed.words.shape[0] == 2
-    assert np.flatnonzero(packed.positions >= 0).tolist() == [2, 9]
-    assert sorted(packed.positions[[2, 9]].tolist()) == [0, 1]
-
-
-def test_clauses_without_literals_need_no_column() -> None:
-    clauses = clauses_of([([], 1), ([], 0)])
-    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses)
-    assert count_clauses(packed, clauses, OFFSETS).tolist() == [10, 0]
+    positions, flat = column_positions(OFFSETS, clauses)
+    assert flat.tolist() == [2, 9]
+    assert positions[flat].tolist() == [0, 1]
+    assert pack_codes(columns_of(records_of(10)), SIZES, positions)[0].shape[0] == 2
 
 
 def test_no_clauses_give_no_counts() -> None:
@@ -224,25 +214,18 @@ def test_no_clauses_give_no_counts() -> None:
 
 
 def test_a_column_that_is_not_packed_is_refused() -> None:
-    packed = pack_columns(columns_of(records_of(10)), SIZES, clauses_of([([(0, 1, True)], 2)]))
+    positions, _ = column_positions(OFFSETS, clauses_of([([(0, 1, True)], 2)]))
+    others = clauses_of([([(0, 1, True), (1, 0, True)], 4)])
+    flat = resolved_kernels.FlatColumns(OFFSETS, positions, np.arange(1))
     with pytest.raises(WorkloadError, match="name a column that is not packed"):
-        count_clauses(packed, clauses_of([([(0, 1, True), (1, 0, True)], 4)]), OFFSETS)
+        resolved_kernels.resolve(others, flat, threads=1)
 
 
 @pytest.mark.parametrize("literal", [(8, 0, True), (0, 3, True)])
 def test_a_literal_that_does_not_exist_is_refused(literal: tuple[int, int, bool]) -> None:
-    packed = pack_columns(columns_of(records_of(10)), SIZES)
     clauses = clauses_of([([literal], 2)])
     with pytest.raises(WorkloadError, match="attribute number"):
-        count_clauses(packed, clauses, OFFSETS)
-    with pytest.raises(WorkloadError, match="attribute number"):
         count_on_records(clauses, records_of(10), SIZES)
-
-
-def test_offsets_of_another_schema_are_refused() -> None:
-    packed = pack_columns(columns_of(records_of(10)), SIZES)
-    with pytest.raises(WorkloadError, match="belong to another schema: 26 flat columns, expected 24"):
-        count_clauses(packed, every_mask(1), OFFSETS[:-1])
 
 
 def test_a_record_that_is_too_short_is_refused() -> None:
@@ -286,39 +269,16 @@ def test_records_over_many_attributes_that_do_not_fit_are_refused() -> None:
 
 def test_columns_that_do_not_fit_are_refused_without_quoting_a_code() -> None:
     columns = columns_of(records_of(10))
-    with pytest.raises(SchemaError, match="7 columns of codes for 8 attributes"):
-        pack_columns(columns[:-1], SIZES)
-    with pytest.raises(SchemaError, match=r"attribute number 1: its codes are not as many"):
-        pack_columns([columns[0], columns[1][:-1], *columns[2:]], SIZES)
-    with pytest.raises(SchemaError, match=r"expected integer codes in 1 dimension, found float64 in 1"):
-        pack_columns([np.asarray(columns[0], dtype=float), *columns[1:]], SIZES)
-    for wrong in (77, -77):
-        outside = columns[2].astype(np.int64)
-        outside[4] = wrong
-        with pytest.raises(
-            SchemaError, match=r"attribute number 2: a code lies outside 0 \.\. 4;"
-        ) as refusal:
-            pack_columns([*columns[:2], outside, *columns[3:]], SIZES)
+    outside = [np.where(np.arange(10) == 4, wrong, columns[2].astype(np.int64)) for wrong in (77, -77)]
+    for given_columns, message in (
+        (columns[:-1], "7 columns of codes for 8 attributes"),
+        ([columns[0], columns[1][:-1], *columns[2:]], "attribute number 1: its codes are not as many"),
+        ([columns[0].astype(float), *columns[1:]], "integer codes in 1 dimension, found float64 in 1"),
+        *(([*columns[:2], one, *columns[3:]], r"number 2: a code lies outside 0 \.\. 4;") for one in outside),
+    ):
+        with pytest.raises(SchemaError, match=message) as refusal:
+            pack_codes(given_columns, SIZES, EVERY)
         assert "77" not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("rows", "words", "positions", "message"),
-    [
-        (65, [[1]], [0], "do not hold the number of rows given"),
-        (-1, [[0]], [0], "do not hold the number of rows given"),
-        (3, [[8]], [0], "a bit is set beyond the last row"),
-        (64, [[1, 1]], [0], "a bit is set beyond the last row"),
-        (3, [[1]], [1], r"must lie in -1 \.\. 0"),
-        (3, [[1]], [-2], r"must lie in -1 \.\. 0"),
-        (3, [1], [0], r"must have shape \(c, W\)"),
-    ],
-)
-def test_words_that_hold_no_packed_columns_are_refused(
-    rows: int, words: list[object], positions: list[int], message: str
-) -> None:
-    with pytest.raises(SchemaError, match=message):
-        PackedColumns(rows, np.array(words, dtype=np.uint64), np.array(positions, dtype=np.int32))
 
 
 def test_counts_on_a_large_table_equal_those_of_numpy(data_folder: Path) -> None:
@@ -329,8 +289,7 @@ def test_counts_on_a_large_table_equal_those_of_numpy(data_folder: Path) -> None
     values = generator.integers(0, sizes[attributes])
     signs = generator.random((40, 3)) < 0.3
     clauses = Clauses.conjunctions(attributes, values, signs)
-    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    counts = count_clauses(pack_columns(list(codes.T), sizes, clauses), clauses, offsets)
+    counts = count_on_columns(list(codes.T), sizes, clauses)
     for i in range(40):
         true = ((codes[:, attributes[i]] == values[i]) == signs[i]).all(axis=1)
         assert counts[i] == np.count_nonzero(true)

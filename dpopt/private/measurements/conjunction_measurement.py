@@ -134,16 +134,17 @@ class ConjunctionTable(Declared[PrivateDataset, ChosenLiterals]):
 
 def packed_literals(dataset: PrivateDataset, literals: ChosenLiterals) -> NDArray[np.uint64]:
     """Return for each literal a row of bits that say which records satisfy it. Private."""
-    from dpopt.queries.counting.packing_kernels import pack_columns
+    from dpopt.queries.counting.packing_kernels import pack_codes
 
-    packed = pack_columns(dataset._columns, dataset._schema.sizes)
-    offsets = dataset._schema.offsets
+    schema = dataset._schema
+    every = np.arange(schema.number_of_columns, dtype=np.int32)
+    words, _ = pack_codes(dataset._columns, schema.sizes, every)
     rows = [
-        int(packed.positions[offsets[attribute] + code])
+        int(schema.offsets[attribute]) + code
         for attribute, codes in enumerate(literals.codes)
         for code in codes
     ]
-    return packed.words[rows]
+    return words[rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,7 @@ from numpy.typing import NDArray
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BinaryColumns
 from dpopt.queries.counting.compiled import Literals, Run, add_pairs, add_triples, count_tile, ones_of_tile
-from dpopt.queries.counting.packing_kernels import (
-    PackedColumns,
-    aligned_zeros,
-    copy_in_tiles,
-    pack_codes,
-    words_for,
-)
+from dpopt.queries.counting.packing_kernels import aligned_zeros, copy_in_tiles, pack_codes, words_for
 from dpopt.queries.counting.resolved_kernels import (
     CHUNK,
     FlatColumns,
@@ -49,10 +43,8 @@ from dpopt.queries.counting.resolved_kernels import (
 from dpopt.threads import Progress, in_threads
 
 CACHE_WORDS = 64 * 1024  # 512 kB, half of a second-level cache of 1 MB
-SHORTEST, LONGEST = (
-    64,
-    512,
-)  # words of a run: shorter ones cost more per call, longer ones leave the nearest cache
+# words of a run: shorter ones cost more per call, longer ones leave the nearest cache
+SHORTEST, LONGEST = 64, 512
 MOST_IN_ROWS = CACHE_WORDS // SHORTEST  # columns of which a run of each fits into CACHE_WORDS
 COPIED_WORDS = 1 << 17  # what is packed at once before it is laid out in tiles: 1 MB
 
@@ -88,11 +80,6 @@ class Bitmaps:
     size: int = field(repr=False)
     begins: NDArray[np.int64] = field(repr=False)
     length: int = field(repr=False)
-
-    @classmethod
-    def of_packed(cls, packed: PackedColumns) -> Bitmaps:
-        """Return packed columns as they lie, without a copy."""
-        return cls._whole(packed.rows, packed.words)
 
     @classmethod
     def of_codes(
@@ -131,14 +118,10 @@ class Bitmaps:
 
     def runs(self) -> list[Run]:
         """Return the runs of all tiles."""
+        lengths = [min(self.size, self.length - tile * self.size) for tile in range(self.begins.size)]
         return [
-            Run(
-                self.words,
-                np.uint64(self.stride),
-                np.uint64(begin),
-                np.uint64(min(self.size, self.length - tile * self.size)),
-            )
-            for tile, begin in enumerate(self.begins.tolist())
+            Run(self.words, np.uint64(self.stride), np.uint64(begin), np.uint64(length))
+            for begin, length in zip(self.begins.tolist(), lengths, strict=True)
         ]
 
 

@@ -85,15 +85,23 @@ def count_on_columns(
             raise SchemaError(
                 f"{len(columns)} columns of codes for {len(sizes)} attributes; give one for each"
             )
-        positions, _ = _positions(offsets, clauses)
+        positions, _ = column_positions(offsets, clauses)
         bitmaps = Bitmaps.of_codes(columns, sizes, positions)
         counts = count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=steps)
     steps.reach(1)
     return counts
 
 
-def _positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the column of bits of every flat column (see `FlatColumns`), and the flat columns that are needed."""
+def column_positions(
+    offsets: NDArray[np.int64], clauses: Clauses
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the column of bits of every flat column (see `FlatColumns`), and the flat columns that are needed.
+
+    Raises
+    ------
+    WorkloadError
+        If a clause names an attribute or a code that does not exist.
+    """
     named = np.zeros(int(offsets[-1]), dtype=np.bool_)
     if not name_columns(offsets, clauses.arrays(), named):
         clauses.check_against(np.diff(offsets))
@@ -105,12 +113,19 @@ def _positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDArray[np
     return positions, np.flatnonzero(named)
 
 
+def positions_of_bits(columns: int) -> NDArray[np.int32]:
+    """Return the same for columns of zeros and ones: flat column 2 a + 1 is column a, flat column 2 a the same one flipped."""
+    positions = np.arange(columns, dtype=np.int32).repeat(2)
+    positions[::2] = -2 - positions[::2]
+    return positions
+
+
 def _count_on_binary(
     table: BinaryColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, progress: Progress
 ) -> NDArray[np.int64]:
     if isinstance(table, SparseColumns):
         return _count_on_lists(table, offsets, clauses, threads, progress)
-    positions, flat = _positions(offsets, clauses)
+    positions, flat = column_positions(offsets, clauses)
     if flat.size * (table.rows // 8) > MOST_BYTES and len(clauses) > 1:
         half, counts = len(clauses) // 2, []
         for part, begin, end in ((slice(0, half), 0, 0.5), (slice(half, None), 0.5, 1)):
@@ -133,11 +148,9 @@ def _count_on_lists(
         empty = SparseColumns(1, np.zeros_like(table.starts), np.empty(0, dtype=np.uint32))
         true_of_empty = _count_on_lists(empty, offsets, clauses, threads, Progress(progress.part(0.9, 1)))
         return counts + (table.rows - filled.rows) * true_of_empty
-    _, flat = _positions(offsets, clauses)
+    _, flat = column_positions(offsets, clauses)
     named = flat // 2
-    # Flat column 2 a + 1 is column a, flat column 2 a the same one flipped.
-    positions = np.arange(len(table), dtype=np.int32).repeat(2)
-    positions[::2] = -2 - positions[::2]
+    positions = positions_of_bits(len(table))
     rank = np.empty(len(table), dtype=np.int64)
     rank[np.argsort(np.diff(table.starts), kind="stable")] = np.arange(len(table))
     resolved = resolve(clauses, FlatColumns(offsets, positions, rank), threads)

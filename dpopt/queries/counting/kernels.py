@@ -8,70 +8,25 @@ Answers on records with weights are shares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import frozen
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries.clauses import ClauseArrays, Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
-from dpopt.queries.counting.bitmaps import Bitmaps, count_on_bitmaps
-from dpopt.queries.counting.compiled import population_count
-from dpopt.queries.counting.counting import count_on_columns
+from dpopt.queries.counting.compiled import Literals, population_count
+from dpopt.queries.counting.counting import column_positions, count_on_columns, positions_of_bits
 from dpopt.queries.counting.marginal_kernels import count_cells
-from dpopt.queries.counting.packing_kernels import PackedColumns, pack_columns
+from dpopt.queries.counting.packing_kernels import pack_codes
+from dpopt.queries.counting.resolved_kernels import FlatColumns, resolve
 from dpopt.queries.marginal_set import MarginalSet, over_named
-from dpopt.threads import Progress, in_threads
+from dpopt.threads import in_threads
 
 SATISFIED_CHUNK = 1 << 17
-
-
-def count_clauses(
-    packed: PackedColumns,
-    clauses: Clauses,
-    offsets: NDArray[np.int64],
-    *,
-    threads: int = 2,
-    progress: Callable[[float], None] | None = None,
-) -> NDArray[np.int64]:
-    """Count, for every clause, the records of which it is true.
-
-    Parameters
-    ----------
-    packed
-        The packed columns; they must include all that the clauses name.
-    clauses
-        m clauses.
-    offsets : (d + 1,) int64
-        Flat column of attribute a and code v is offsets[a] + v.
-    threads
-        Number of threads.
-    progress
-        Called in the caller's thread with the shares 1/20, 2/20, ..., 1 of the work once they are done.
-
-    Returns
-    -------
-    counts : (m,) int64
-        Between 0 and packed.rows, exact.
-
-    Raises
-    ------
-    WorkloadError
-        If a clause names an attribute, a code or a column that `packed` does not hold.
-    """
-    starts = frozen(offsets, np.int64)
-    if packed.positions.size != starts[-1]:
-        raise WorkloadError(
-            f"the packed columns belong to another schema: {packed.positions.size} flat columns, expected {starts[-1]}"
-        )
-    bitmaps = Bitmaps.of_packed(packed)
-    steps = Progress(progress)
-    counts = count_on_bitmaps(bitmaps, clauses, starts, packed.positions, threads=threads, progress=steps)
-    steps.reach(1)
-    return counts
 
 
 def count_on_records(
@@ -110,10 +65,7 @@ def count_on_records(
     if len(sizes) >= WIDE and not ((records < 0) | (records >= sizes)).any():
         attributes, clauses = over_named(clauses, sizes)
         records, sizes = records[:, attributes], sizes[attributes]
-    packed = pack_columns(list(records.T), sizes, clauses)
-    return count_clauses(
-        packed, clauses, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), threads=threads
-    )
+    return count_on_columns(list(records.T), sizes, clauses, threads=threads)
 
 
 def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) -> NDArray[np.bool_]:
@@ -211,24 +163,22 @@ def shares_on_records(
         If the records or their codes do not fit the sizes, there is none, or the weights do not fit them.
     """
     table = _fitting(records, sizes)
+    if weights is None and isinstance(queries, Clauses):
+        return count_on_records(queries, table, sizes, threads=threads) / len(table)
     if isinstance(table, BitRecords):
         attributes, queries = over_named(queries, sizes)
         table, sizes = table.over(attributes), sizes[attributes]
-    if weights is None:
-        if isinstance(queries, MarginalSet):
-            return count_cells(queries, _columns(table), threads=threads) / len(table)
-        if isinstance(table, BitRecords):
-            return count_on_columns(table.columns(), sizes, queries, threads=threads) / len(table)
-        return count_on_records(queries, table, sizes, threads=threads) / len(table)
-    given = frozen(weights, np.float64)
+    given = frozen(np.ones(len(table)) if weights is None else weights, np.float64)
     total = float(given.sum())
     if given.shape != (len(table),) or not (given >= 0).all() or not 0 < total < np.inf:
         raise SchemaError(
             f"{len(table)} records need as many nonnegative weights with a positive finite sum, found an array of shape "
             f"{given.shape} with the sum {total}"
         )
+    held: NDArray[np.int64] | NDArray[np.float64]
     if isinstance(queries, MarginalSet):
-        held = count_cells(queries, _columns(table), weights=given, threads=threads)
+        columns, counted = _columns(table), None if weights is None else given
+        held = count_cells(queries, columns, weights=counted, threads=threads)
     else:
         held = weigh_on_records(queries, table, sizes, given, threads=threads)
     # The sums are rounded one by one, so that a query that is always true could pass 1 by a last digit.
@@ -298,86 +248,67 @@ def weigh_on_records(
             f"records of shape {records.shape} with weights of shape {given.shape} do not fit a schema of {len(sizes)} "
             "attributes; expected one weight for each record"
         )
-    clauses.check_against(sizes)
-    result = np.zeros(len(clauses), dtype=np.float64)
+    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     if isinstance(records, BitRecords):
         if (np.asarray(sizes) != 2).any():
             raise SchemaError("records as bits need attributes of two codes each")
-        words, each = records.columns().words, np.arange(len(sizes) + 1)
-        _weigh_in_threads(words, frozen(each[:-1], np.int32), each, given, _of_ones(clauses), result, threads)
-        return result
-    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    for begin in range(0, len(records), BLOCK):
-        packed = pack_columns(list(records[begin : begin + BLOCK].T), sizes, clauses)
-        share = given[begin : begin + BLOCK]
-        _weigh_in_threads(packed.words, packed.positions, starts, share, clauses, result, threads)
+        positions = positions_of_bits(len(sizes))
+    else:
+        positions, _ = column_positions(offsets, clauses)
+    columns = np.arange(int(positions.max(initial=-1)) + 1)
+    resolved = resolve(clauses, FlatColumns(offsets, positions, columns), threads)
+    result = np.zeros(len(clauses), dtype=np.float64)
+    for words, part in _packed(records, sizes, positions):
+
+        def run(
+            chunk: slice, words: NDArray[np.uint64] = words, weights: NDArray[np.float64] = given[part]
+        ) -> None:
+            _weigh(words, weights, resolved.part(chunk), result[chunk])
+
+        in_threads(run, len(clauses), CHUNK, threads, None)
     return result
 
 
-def _of_ones(clauses: Clauses) -> Clauses:
-    """Return the same clauses over attributes of two codes by their only column, that of code 1, which is number 0 here."""
-    used = clauses.attributes >= 0
-    signs = freeze(used & (clauses.signs == (clauses.values == 1)))
-    return Clauses(clauses.attributes, freeze(np.zeros_like(clauses.values)), signs, clauses.accepted)
-
-
-def _weigh_in_threads(
-    words: NDArray[np.uint64],
-    positions: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    clauses: Clauses,
-    result: NDArray[np.float64],
-    threads: int,
-) -> None:
-    """Add to `result` (m,) the weight of the packed records of which each clause is true."""
-    starts = frozen(offsets, np.int64)
-
-    def run(chunk: slice) -> None:
-        _weigh(words, positions, starts, weights, clauses.arrays(chunk), result[chunk])
-
-    in_threads(run, len(clauses), CHUNK, threads, None)
+def _packed(
+    records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer], positions: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.uint64], slice]]:
+    """Yield the columns of bits of some records at a time, and which records they are."""
+    if isinstance(records, BitRecords):
+        yield records.columns().words, slice(None)
+        return
+    for begin in range(0, len(records), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        yield pack_codes(list(records[part].T), sizes, positions)[0], part
 
 
 @kernel
 def _weigh(
-    words: NDArray[np.uint64],
-    positions: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    clauses: ClauseArrays,
-    result: NDArray[np.float64],
+    words: NDArray[np.uint64], weights: NDArray[np.float64], clauses: Literals, result: NDArray[np.float64]
 ) -> None:
-    """Add to `result` the weight of the packed records of which each clause is true; every literal must be packed.
+    """Add to `result` the weight of the packed records of which each clause is true.
 
     The truth of 64 records is one word: the AND of the literals for a conjunction; otherwise the number of true literals
     in binary digits, one word per digit, compared with every accepted number.
     """
-    attributes, values, signs, accepted = clauses
-    m, k = attributes.shape
-    columns = np.empty(k, np.int64)
-    flips = np.empty(k, np.uint64)
+    columns, flips = clauses.columns, np.empty(clauses.columns.shape[1], np.uint64)
     digits = np.empty(PLANES, np.uint64)
     none, every, one = np.uint64(0), ~np.uint64(0), np.uint64(1)
     length = (weights.size + 63) // 64
     last = every >> np.uint64((64 - weights.size % 64) % 64)  # the records of the last word that exist
-    for i in range(m):
-        width = 0
-        while width < k and attributes[i, width] >= 0:
-            columns[width] = positions[offsets[attributes[i, width]] + values[i, width]]
-            flips[width] = none if signs[i, width] else every
-            width += 1
-        mask = accepted[i]
+    for i in range(clauses.widths.size):
+        width, mask = np.int64(clauses.widths[i]), clauses.accepted[i]
+        for literal in range(width):
+            flips[literal] = every if (clauses.flips[i] >> np.uint32(literal)) & np.uint32(1) else none
         total = result[i]
         for j in range(length):
             true = every
             if mask == np.uint32(1) << np.uint32(width):
                 for literal in range(width):
-                    true &= words[columns[literal], j] ^ flips[literal]
+                    true &= words[columns[i, literal], j] ^ flips[literal]
             else:
                 digits[:] = none
                 for literal in range(width):
-                    carry = words[columns[literal], j] ^ flips[literal]
+                    carry = words[columns[i, literal], j] ^ flips[literal]
                     for digit in range(PLANES):
                         digits[digit], carry = digits[digit] ^ carry, digits[digit] & carry
                 true = none

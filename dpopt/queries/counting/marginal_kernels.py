@@ -62,14 +62,12 @@ def count_cells(
     """
     given = _checked(columns, marginals)
     rows = given[0].size if given else 0
-    if weights is None:
-        counts: NDArray[np.int64] | NDArray[np.float64] = np.zeros(marginals.number_of_cells, dtype=np.int64)
-        added = None
-    else:
-        added = frozen(weights, np.float64)
-        if added.shape != (rows,):
-            raise SchemaError(f"{rows} records need as many weights, found an array of shape {added.shape}")
-        counts = np.zeros(marginals.number_of_cells, dtype=np.float64)
+    added = None if weights is None else frozen(weights, np.float64)
+    if added is not None and added.shape != (rows,):
+        raise SchemaError(f"{rows} records need as many weights, found an array of shape {added.shape}")
+    cells = marginals.number_of_cells
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    counts = np.zeros(cells, np.int64) if added is None else np.zeros(cells, np.float64)
     if rows == 0 or len(marginals) == 0:
         return counts
     finder = _Positions(marginals)
@@ -87,11 +85,7 @@ def count_cells(
                 positions: NDArray[np.int32] = positions,
                 share: NDArray[np.float64] | None = share,
             ) -> None:
-                shape = (finder.rows, marginals.strides, marginals.starts, *marginal)
-                if share is None:
-                    _count(positions, *shape, counts)  # type: ignore[arg-type]  # int64 without weights
-                else:
-                    _add(positions, *shape, share, counts)  # type: ignore[arg-type]  # float64 with weights
+                _add(positions, finder.rows, marginals.strides, marginals.starts, *marginal, share, counts)
 
             for _ in map(run, parts) if pool is None else pool.map(run, parts):
                 pass
@@ -197,27 +191,6 @@ def _checked(columns: Sequence[NDArray[np.integer]], marginals: MarginalSet) -> 
 
 
 @kernel
-def _count(
-    positions: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    strides: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    first: int,
-    stop: int,
-    counts: NDArray[np.int64],
-) -> None:
-    """Add to `counts` the number of records in each cell of the marginals first .. stop - 1."""
-    n = positions.shape[1]
-    cells = np.empty(n, np.int64)
-    outside = np.empty(n, np.int32)
-    for marginal in range(first, stop):
-        _cells_of(positions, rows[marginal], strides[marginal], starts[marginal], cells, outside)
-        for i in range(n):
-            if outside[i] >= 0:
-                counts[np.uint64(cells[i])] += 1
-
-
-@kernel
 def _add(
     positions: NDArray[np.int32],
     rows: NDArray[np.int32],
@@ -225,10 +198,10 @@ def _add(
     starts: NDArray[np.int64],
     first: int,
     stop: int,
-    weights: NDArray[np.float64],
-    counts: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    counts: NDArray[np.int64] | NDArray[np.float64],
 ) -> None:
-    """Add to `counts` the weight of the records in each cell of the marginals first .. stop - 1."""
+    """Add to `counts` the number of records, or their weight, in each cell of the marginals first .. stop - 1."""
     n = positions.shape[1]
     cells = np.empty(n, np.int64)
     outside = np.empty(n, np.int32)
@@ -236,7 +209,10 @@ def _add(
         _cells_of(positions, rows[marginal], strides[marginal], starts[marginal], cells, outside)
         for i in range(n):
             if outside[i] >= 0:
-                counts[np.uint64(cells[i])] += weights[i]
+                if weights is None:  # decided when it is compiled
+                    counts[np.uint64(cells[i])] += 1
+                else:
+                    counts[np.uint64(cells[i])] += weights[i]
 
 
 @kernel

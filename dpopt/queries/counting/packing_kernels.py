@@ -1,97 +1,19 @@
-"""Bit packing: the flat columns of a table, one bit per record.
+"""Bit packing: the flat columns of a table, one bit per record, and loops over columns of zeros and ones.
 
 Importing this module imports numba.
-
-The compiled loops over columns of zeros and ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError
-from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.compiled import population_count
-
-STEP = 1 << 17  # clauses looked at together: bounds the temporary arrays
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedColumns:
-    """The flat columns of a table as bits.
-
-    Parameters
-    ----------
-    rows
-        Number of records n.
-    words : (c, W) uint64, C-contiguous, read-only
-        Bit r of column i is bit r % 64 of words[i, r // 64]; the bits from n on are zero. 64 W >= n.
-    positions : (number_of_columns,) int32, read-only
-        Row of `words` for each flat column; -1: not packed.
-    """
-
-    rows: int = field(repr=False)  # what a table holds is never printed by accident
-    words: NDArray[np.uint64] = field(repr=False)
-    positions: NDArray[np.int32] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "words", frozen(self.words, np.uint64))
-        object.__setattr__(self, "positions", frozen(self.positions, np.int32))
-        if self.words.ndim != 2 or self.positions.ndim != 1:
-            raise SchemaError(
-                "packed columns: 'words' must have shape (c, W) and 'positions' shape (columns,)"
-            )
-        columns, length = self.words.shape
-        if not 0 <= self.rows <= 64 * length:
-            # The number of rows is not quoted: it is private where neighbouring tables differ in it.
-            raise SchemaError(
-                f"packed columns: {length} words per column do not hold the number of rows given"
-            )
-        if self.positions.size and not -1 <= self.positions.min() <= self.positions.max() < columns:
-            raise SchemaError(f"packed columns: 'positions' must lie in -1 .. {columns - 1}")
-        beyond = self.words[:, self.rows // 64 :]
-        if (beyond.size and (beyond[:, 0] >> np.uint64(self.rows % 64)).any()) or beyond[:, 1:].any():
-            raise SchemaError("packed columns: a bit is set beyond the last row")
-
-
-def pack_columns(
-    codes: Sequence[NDArray[np.integer]], sizes: NDArray[np.integer], clauses: Clauses | None = None
-) -> PackedColumns:
-    """Pack the flat columns of a table into bits.
-
-    Parameters
-    ----------
-    codes
-        One array of shape (n,) per attribute, of any integer type, with codes 0 .. size - 1.
-    sizes : (d,) integers
-        Number of codes of each attribute.
-    clauses
-        Only the columns that these clauses name are packed. None: all columns.
-
-    Returns
-    -------
-    PackedColumns
-        n / 8 bytes per packed column.
-
-    Raises
-    ------
-    SchemaError
-        If the arrays do not fit each other or a code is out of range. The message quotes no code and no row.
-    WorkloadError
-        If a clause names an attribute or a code that does not exist.
-    """
-    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    if clauses is not None:
-        clauses.check_against(sizes)
-    positions = _positions(offsets, None if clauses is None else _named(clauses, offsets))
-    words, rows = pack_codes(codes, sizes, positions)
-    return PackedColumns(rows, freeze(words), freeze(positions))
 
 
 def pack_codes(
@@ -99,7 +21,21 @@ def pack_codes(
 ) -> tuple[NDArray[np.uint64], int]:
     """Return the flat columns f with positions[f] >= 0 as bits, in row positions[f] of (c, W), and the number of records.
 
-    Arguments and errors as for `pack_columns`.
+    Bit r of a column is bit r % 64 of its word r // 64; bits beyond the last record are zero.
+
+    Parameters
+    ----------
+    codes
+        One array of shape (n,) per attribute, of any integer type, with codes 0 .. size - 1.
+    sizes : (d,) integers
+        Number of codes of each attribute.
+    positions : (number of flat columns,) int32
+        Row of each flat column (an attribute and a code); below 0: none.
+
+    Raises
+    ------
+    SchemaError
+        If the arrays do not fit each other or a code is out of range. The message quotes no code and no row.
     """
     bounds = [int(size) for size in sizes]
     if len(codes) != len(bounds):
@@ -153,22 +89,6 @@ def _narrowed(column: NDArray[np.integer], size: int) -> NDArray[np.unsignedinte
         narrow = np.uint8 if column.dtype == np.uint8 else np.uint16
     compact: NDArray[np.unsignedinteger] = np.ascontiguousarray(column, dtype=narrow)
     return freeze(compact.view())
-
-
-def _named(clauses: Clauses, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for every flat column whether a clause names it."""
-    named = np.zeros(int(offsets[-1]), dtype=np.bool_)
-    for begin in range(0, len(clauses), STEP):
-        attributes, values = clauses.attributes[begin : begin + STEP], clauses.values[begin : begin + STEP]
-        used = attributes >= 0
-        named[offsets[attributes[used]] + values[used]] = True
-    return named
-
-
-def _positions(offsets: NDArray[np.int64], named: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-    if named is None:
-        return np.arange(int(offsets[-1]), dtype=np.int32)
-    return np.where(named, np.cumsum(named) - 1, -1).astype(np.int32)
 
 
 @kernel

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema
+from dpopt.threads import Progress
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 from experiments.tables import SCHEMAS, load_codes
@@ -21,8 +22,8 @@ Codes = NDArray[np.uint8]
 @case("How many three-way queries are counted in a second at 494,021 records, and how many with NumPy?")
 def counting(setting: Setting) -> Result:
     """Measure packing and counting on 2 threads, and NumPy on a part of the queries; the counts must agree."""
-    from dpopt.queries.counting.kernels import count_clauses
-    from dpopt.queries.counting.packing_kernels import pack_columns
+    from dpopt.queries.counting.bitmaps import Bitmaps, count_on_bitmaps
+    from dpopt.queries.counting.counting import column_positions
 
     schema, codes = made_up() if setting.quick else load_codes("kdd99-coded")
     queries, sample = setting.pick((500_000, 2_000), (300, 20))
@@ -31,9 +32,11 @@ def counting(setting: Setting) -> Result:
 
     def pack_and_count() -> tuple[float, float, NDArray[np.int64]]:
         started = time.perf_counter()
-        packed = pack_columns(columns, schema.sizes, clauses)
+        positions, _ = column_positions(schema.offsets, clauses)
+        bitmaps = Bitmaps.of_codes(columns, schema.sizes, positions)
         between = time.perf_counter()
-        counts = count_clauses(packed, clauses, schema.offsets, threads=2)
+        silent = Progress(None)
+        counts = count_on_bitmaps(bitmaps, clauses, schema.offsets, positions, threads=2, progress=silent)
         return between - started, time.perf_counter() - between, counts
 
     pack_and_count()
