@@ -104,15 +104,6 @@ def test_counts_equal_those_of_plain_python(data: st.DataObject, way: str) -> No
             assert np.array_equal(count_on_columns(table, np.full(8, 2), clauses), expected)
 
 
-@settings(max_examples=30)
-@given(st.data())
-def test_counts_over_attributes_of_any_size_equal_those_of_plain_python(data: st.DataObject) -> None:
-    sizes = [2, 3, 2, 1, 5, 2]
-    clauses, records = data.draw(clause_lists(sizes, widest=6)), data.draw(tables(sizes))
-    expected = naive_truth(clauses, records).sum(axis=1)
-    assert np.array_equal(count_on_columns(codes(records), np.array(sizes), clauses), expected)
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 4096, 4097, 10_000])
 def test_every_way_counts_the_same(monkeypatch: pytest.MonkeyPatch, way: str, rows: int) -> None:

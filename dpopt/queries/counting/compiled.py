@@ -404,7 +404,7 @@ def add_pairs(run: Run, ones: Columns, first: int, end: int, pairs: NDArray[np.i
             if ones[i] == full or ones[j] == full:
                 pairs[i, j] += min(ones[i], ones[j])
             else:
-                pairs[i, j] += _count_two(words, words, n, a, _start(run, j))
+                pairs[i, j] += count_two(words, words, n, a, _start(run, j))
 
 
 @kernel
@@ -437,7 +437,7 @@ def add_triples(run: Run, ones: Columns, triples: Columns, totals: NDArray[np.in
             if ones[third] == full:
                 totals[t] += shared
             else:
-                totals[t] += _count_two(both, words, n, np.uint64(0), _start(run, third))
+                totals[t] += count_two(both, words, n, np.uint64(0), _start(run, third))
         i = last
 
 
@@ -453,7 +453,7 @@ def _keep_both(words: Words, n: np.uint64, a: np.uint64, b: np.uint64, both: Wor
 
 
 @kernel
-def _count_two(left: Words, right: Words, n: np.uint64, a: np.uint64, b: np.uint64) -> np.int64:
+def count_two(left: Words, right: Words, n: np.uint64, a: np.uint64, b: np.uint64) -> np.int64:
     """Count the bits of the AND of two runs of n words."""
     total = np.uint64(0)
     for w in range(n):

@@ -25,7 +25,7 @@ from dpopt.queries.counting.bitmaps import (
 )
 from dpopt.queries.counting.compiled import Literals
 from dpopt.queries.counting.resolved_kernels import FlatColumns, name_columns, resolve, take_clauses
-from dpopt.queries.counting.sparse_kernels import ListClauses, count_by_lists
+from dpopt.queries.counting.sparse_kernels import ListClauses, count_by_lists, list_steps
 from dpopt.threads import Progress
 
 MOST_BYTES = 1 << 32  # of bits at once: clauses that name more columns are counted in parts
@@ -158,14 +158,14 @@ def _count_on_lists(
     if few_pairs(named.size, len(clauses)):
         per_word = SHARED_WORD
     narrow = np.flatnonzero(resolved.widths <= SET_WIDTH)
-    short = ListClauses.of(table, take_clauses(resolved, narrow) if narrow.size < len(clauses) else resolved)
+    short = ListClauses.of(take_clauses(resolved, narrow) if narrow.size < len(clauses) else resolved)
     listed = np.zeros(len(clauses), dtype=np.bool_)
-    listed[narrow] = short.steps() <= LEAST_STEPS + per_word * table.rows / 64
+    listed[narrow] = list_steps(table, short) <= LEAST_STEPS + per_word * table.rows / 64
     by_lists, by_bits = np.flatnonzero(listed), np.flatnonzero(~listed)
     share = by_lists.size / max(len(clauses), 1)
     counts = np.empty(len(clauses), dtype=np.int64)
     some = short if by_lists.size == narrow.size else short.take(np.flatnonzero(listed[narrow]))
-    counts[by_lists] = count_by_lists(some, threads=threads, report=progress.part(0, share))
+    counts[by_lists] = count_by_lists(table, some, threads=threads, report=progress.part(0, share))
     if by_bits.size:
         counts[by_bits] = _count_by_bits(
             table, take_clauses(resolved, by_bits), rank, threads, Progress(progress.part(share, 1))

@@ -14,7 +14,6 @@ lists (`list_steps`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from dpopt.compilation import kernel
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.counting.bitmaps import SET_WIDTH
-from dpopt.queries.counting.compiled import Literals, population_count
+from dpopt.queries.counting.compiled import Literals, count_two
 from dpopt.queries.counting.packing_kernels import aligned_zeros
 from dpopt.queries.counting.resolved_kernels import set_coefficients, stable_order, take_column, take_rows
 from dpopt.threads import Progress, in_threads
@@ -44,21 +43,69 @@ class Lists(NamedTuple):
     places: NDArray[np.int32]
 
 
+class ListClauses(NamedTuple):
+    """m clauses of at most three literals over columns that are lists, and what of their sets is needed.
+
+    Attributes
+    ----------
+    columns : (m, 3) int32
+        In the order of the lengths of their lists; beyond the width of a clause, anything.
+    widths : (m,) int8
+        Number of literals.
+    coefficients : (m, 8) int8
+        As in `set_coefficients`.
+    """
+
+    columns: NDArray[np.int32]
+    widths: NDArray[np.int8]
+    coefficients: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, clauses: Literals) -> ListClauses:
+        """Return clauses of at most three literals, their columns in the order of the lengths of their lists."""
+        columns, given = clauses.columns, clauses.columns.shape[1]
+        if given != SET_WIDTH:
+            columns = np.zeros((clauses.widths.size, SET_WIDTH), dtype=np.int32)
+            columns[:, : min(given, SET_WIDTH)] = clauses.columns[:, :SET_WIDTH]
+        return cls(columns, clauses.widths, set_coefficients(clauses))
+
+    def part(self, chosen: slice) -> ListClauses:
+        """Return some of the clauses, without a copy."""
+        return ListClauses(self.columns[chosen], self.widths[chosen], self.coefficients[chosen])
+
+    def take(self, chosen: NDArray[np.int64]) -> ListClauses:
+        """Return these clauses, in this order."""
+        columns, coefficients = take_rows(self.columns, chosen), take_rows(self.coefficients, chosen)
+        return ListClauses(columns, self.widths[chosen], coefficients)
+
+
+def list_steps(table: SparseColumns, clauses: ListClauses) -> NDArray[np.float64]:
+    """Return what counting each clause by lists costs, in steps through lists, (m,)."""
+    uses = np.zeros((2, len(table)), dtype=np.int64)
+    _add_uses(clauses, uses)
+    steps = np.empty(clauses.widths.size)
+    _list_steps(table.starts, _words(table), clauses, uses, steps)
+    return steps
+
+
+def _words(table: SparseColumns) -> int:
+    """Return the words of a column of bits."""
+    return -(-table.rows // 64)
+
+
 @kernel
-def add_uses(columns: NDArray[np.int32], widths: NDArray[np.int8], uses: NDArray[np.int64]) -> None:
+def _add_uses(clauses: ListClauses, uses: NDArray[np.int64]) -> None:
     """Add to uses[0, c] and uses[1, c] how many clauses have c as their second and as their third column."""
-    for i in range(widths.size):
-        for literal in range(1, min(widths[i], 3)):
-            uses[literal - 1, columns[i, literal]] += 1
+    for i in range(clauses.widths.size):
+        for literal in range(1, min(clauses.widths[i], 3)):
+            uses[literal - 1, clauses.columns[i, literal]] += 1
 
 
 @kernel
-def list_steps(
+def _list_steps(
     starts: NDArray[np.int64],
     words: int,
-    columns: NDArray[np.int32],
-    widths: NDArray[np.int8],
-    coefficients: NDArray[np.int8],
+    clauses: ListClauses,
     uses: NDArray[np.int64],
     steps: NDArray[np.float64],
 ) -> None:
@@ -68,6 +115,7 @@ def list_steps(
     three columns are needed together, the shortest list is walked through in any case. Making the bits of a column is
     shared by all its uses; those of columns with more ones than words are made once.
     """
+    columns, widths, coefficients = clauses
     for i in range(widths.size):
         total = CLAUSE_STEPS
         first = second = 0
@@ -91,12 +139,10 @@ def list_steps(
 
 
 @kernel
-def start_counts(
+def _start_counts(
     starts: NDArray[np.int64],
     rows: int,
-    columns: NDArray[np.int32],
-    widths: NDArray[np.int8],
-    coefficients: NDArray[np.int8],
+    clauses: ListClauses,
     most: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
@@ -104,6 +150,7 @@ def start_counts(
 
     The latter is 0 where the three columns are not needed together.
     """
+    columns, widths, coefficients = clauses
     for i in range(widths.size):
         total = np.int64(coefficients[i, 0]) * rows
         for literal in range(widths[i]):
@@ -189,23 +236,11 @@ def _keep_met(
 
 
 @kernel
-def _both(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> np.int64:
-    """Return the number of bits that are set in both."""
-    found = np.uint64(0)
-    for word in range(np.uint64(right.size)):
-        found += population_count(left[word] & right[word])
-    return np.int64(found)
-
-
-@kernel
-def _common(
-    lists: Lists,
-    column: np.int32,
-    bits: NDArray[np.uint64],
-) -> np.int64:
+def _common(lists: Lists, column: np.int32, bits: NDArray[np.uint64]) -> np.int64:
     """Return how many records have a one in a column and their bit set."""
     if lists.places[column] >= 0:
-        return _both(lists.dense[lists.places[column]], bits)
+        zero = np.uint64(0)
+        return count_two(lists.dense[lists.places[column]], bits, np.uint64(bits.size), zero, zero)
     return _met(lists.listed, lists.starts[column], lists.starts[column + 1], bits)
 
 
@@ -225,8 +260,7 @@ def _bits_of(lists: Lists, column: np.int32, held: np.int32, made: NDArray[np.ui
 @kernel
 def count_short_pairs(
     lists: Lists,
-    columns: NDArray[np.int32],
-    coefficients: NDArray[np.int8],
+    clauses: ListClauses,
     kept: NDArray[np.uint32],
     place: np.int64,
     spans: NDArray[np.int64],
@@ -239,6 +273,7 @@ def count_short_pairs(
     together, from `place` on.
     """
     starts, listed = lists.starts, lists.listed
+    columns, _, coefficients = clauses
     made = np.zeros(lists.dense.shape[1], np.uint64)
     bits = made
     held = np.int32(-1)
@@ -264,8 +299,7 @@ def count_short_pairs(
 @kernel
 def count_longest(
     lists: Lists,
-    columns: NDArray[np.int32],
-    coefficients: NDArray[np.int8],
+    clauses: ListClauses,
     kept: NDArray[np.uint32],
     spans: NDArray[np.int64],
     found_in: NDArray[np.int64],
@@ -274,6 +308,7 @@ def count_longest(
 
     Clauses with the same third column follow each other. The rest as `count_short_pairs` has it, or left it.
     """
+    columns, _, coefficients = clauses
     made = np.zeros(lists.dense.shape[1], np.uint64)
     bits = made
     held = np.int32(-1)
@@ -281,7 +316,7 @@ def count_longest(
     for i in range(m):
         first, second, third = columns[i, 0], columns[i, 1], columns[i, 2]
         if i + AHEAD < m:
-            _ask_needed(lists, columns, coefficients, i + AHEAD, kept, spans)
+            _ask_needed(lists, clauses, i + AHEAD, kept, spans)
         if third != held:
             bits, held = _bits_of(lists, third, held, made), third
         total = np.int64(0)
@@ -297,14 +332,14 @@ def count_longest(
 @kernel
 def _ask_needed(
     lists: Lists,
-    columns: NDArray[np.int32],
-    coefficients: NDArray[np.int8],
+    clauses: ListClauses,
     i: np.uint64,
     kept: NDArray[np.uint32],
     spans: NDArray[np.int64],
 ) -> None:
     """Ask for the lists that `count_longest` will walk through for clause i."""
     starts, listed, places = lists.starts, lists.listed, lists.places
+    columns, _, coefficients = clauses
     first, second = columns[i, 0], columns[i, 1]
     if coefficients[i, 5] != 0 and places[first] < 0:
         _ask_list(listed, starts[first], starts[first + 1])
@@ -320,73 +355,17 @@ MOST_BITS = 1 << 30  # bytes of columns that are kept as bits too; the longest o
 PARTS = 4  # parts of the work for each thread
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListClauses:
-    """Clauses of at most three literals over columns that are lists, and what of their sets is needed.
-
-    Attributes
-    ----------
-    table
-        Columns c.
-    columns : (m, 3) int32
-        In the order of the lengths of their lists; beyond the width of a clause, anything.
-    widths : (m,) int8
-        Number of literals.
-    coefficients : (m, 8) int8
-        As in `set_coefficients`.
-    """
-
-    table: SparseColumns = field(repr=False)
-    columns: NDArray[np.int32] = field(repr=False)
-    widths: NDArray[np.int8] = field(repr=False)
-    coefficients: NDArray[np.int8] = field(repr=False)
-
-    @classmethod
-    def of(cls, table: SparseColumns, clauses: Literals) -> ListClauses:
-        """Return clauses of at most three literals over all columns of a table, in the order of the lengths of their lists."""
-        columns, given = clauses.columns, clauses.columns.shape[1]
-        if given != SET_WIDTH:
-            columns = np.zeros((clauses.widths.size, SET_WIDTH), dtype=np.int32)
-            columns[:, : min(given, SET_WIDTH)] = clauses.columns[:, :SET_WIDTH]
-        coefficients = set_coefficients(clauses)
-        return cls(table, columns, clauses.widths, coefficients)
-
-    def take(self, chosen: NDArray[np.int64]) -> ListClauses:
-        """Return these clauses, in this order."""
-        return ListClauses(
-            self.table,
-            take_rows(self.columns, chosen),
-            self.widths[chosen],
-            take_rows(self.coefficients, chosen),
-        )
-
-    @property
-    def words(self) -> int:
-        """Words of a column of bits."""
-        return -(-self.table.rows // 64)
-
-    def steps(self) -> NDArray[np.float64]:
-        """Return what counting each clause by lists costs, in steps through lists, (m,)."""
-        uses = np.zeros((2, len(self.table)), dtype=np.int64)
-        add_uses(self.columns, self.widths, uses)
-        steps = np.empty(self.widths.size)
-        list_steps(self.table.starts, self.words, self.columns, self.widths, self.coefficients, uses, steps)
-        return steps
-
-
 def count_by_lists(
-    clauses: ListClauses, *, threads: int, report: Callable[[float], None]
+    table: SparseColumns, clauses: ListClauses, *, threads: int, report: Callable[[float], None]
 ) -> NDArray[np.int64]:
     """Return for every clause the number of records of which it is true, (m,) int64.
 
     `report` is called with the share that is done.
     """
-    table, m = clauses.table, clauses.widths.size
+    m = clauses.widths.size
     counts, most = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    start_counts(
-        table.starts, table.rows, clauses.columns, clauses.widths, clauses.coefficients, most, counts
-    )
-    lists = _lists(clauses)
+    _start_counts(table.starts, table.rows, clauses, most, counts)
+    lists = _lists(table, clauses)
     of_two = np.flatnonzero(clauses.widths >= 2)
     order = of_two[_by_column(clauses.columns, of_two, 1)]
     ends = np.concatenate(([0], np.cumsum(most[order])))
@@ -428,8 +407,7 @@ def _short_pairs(
     def run(part: slice) -> None:
         count_short_pairs(
             lists,
-            now.columns[part],
-            now.coefficients[part],
+            now.part(part),
             kept,
             # Each part before this one may write one place more than it keeps.
             begins[part.start] + np.int64(part.start // size),
@@ -454,14 +432,7 @@ def _longest(
     found = np.zeros(m, dtype=np.int64)
 
     def run(part: slice) -> None:
-        count_longest(
-            lists,
-            now.columns[part],
-            now.coefficients[part],
-            kept,
-            spans[part],
-            found[part],
-        )
+        count_longest(lists, now.part(part), kept, spans[part], found[part])
 
     in_threads(run, m, max(1, -(-m // (threads * PARTS))), threads, report)
     return found
@@ -478,8 +449,8 @@ def _by_column(columns: NDArray[np.int32], chosen: NDArray[np.int64], literal: i
     return stable_order(take_column(columns, chosen, literal), np.arange(chosen.size))
 
 
-def _lists(clauses: ListClauses) -> Lists:
-    table, words = clauses.table, clauses.words
+def _lists(table: SparseColumns, clauses: ListClauses) -> Lists:
+    words = _words(table)
     lengths = np.diff(table.starts)
     named = np.zeros(len(table), dtype=np.bool_)
     for literal in range(SET_WIDTH):
