@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from fractions import Fraction
 from math import comb, inf, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,25 +152,6 @@ def test_sizes_that_were_not_counted_have_no_part() -> None:
     assert answer.coefficients[1] == 0
     nothing = best_answer(Target.conjunction(3).values, np.array([inf, inf]), 1.0)
     assert nothing.coefficients == (0.5,)
-
-
-@pytest.mark.parametrize(
-    ("target", "deviations", "zeta"),
-    [
-        ((Fraction(0),), [1.0], 1.0),
-        ((None, None), [1.0], 1.0),
-        ((Fraction(0),) * (LARGEST_QUERY + 2), [1.0], 1.0),
-        ((Fraction(0), Fraction(1)), [0.0], 1.0),
-        ((Fraction(0), Fraction(1)), [-1.0], 1.0),
-        ((Fraction(0), Fraction(1)), [float("nan")], 1.0),
-        ((Fraction(0), Fraction(1)), [1.0], 0.0),
-        ((Fraction(0), Fraction(1)), [1.0], inf),
-        ((Fraction(0), Fraction(1)), [1.0], float("nan")),
-    ],
-)
-def test_bad_input_is_refused(target: Values, deviations: list[float], zeta: float) -> None:
-    with pytest.raises(ProgramError, match=f"expected 1 to {LARGEST_QUERY} literals"):
-        best_answer(target, np.array(deviations), zeta)
 
 
 @pytest.mark.solver("cbc")
@@ -329,23 +311,29 @@ def test_sixteen_conditions_of_both_kinds_are_answered() -> None:
     assert answer.bound(2.7) < 0.3
 
 
+NO, YES = Fraction(0), Fraction(1)
+
+
 @pytest.mark.parametrize(
-    ("table", "deviations", "zeta"),
+    ("search", "target", "deviations", "zeta"),
     [
-        (((None, None),), np.ones((1, 2)), 1.0),
-        (((Fraction(0),),), np.ones((1, 1)), 1.0),
-        (((Fraction(0), Fraction(1)),), np.ones((2, 2)), 1.0),
-        (((Fraction(0), Fraction(1)),), np.array([[1.0, 0.0]]), 1.0),
-        (((Fraction(0), Fraction(1)),), np.array([[1.0, float("nan")]]), 1.0),
-        (((Fraction(0), Fraction(1)),), np.ones((1, 2)), inf),
-        (((Fraction(0),),) * (LARGEST_QUERY + 2), np.ones((LARGEST_QUERY + 2, 1)), 1.0),
+        (best_answer, (NO,), [1.0], 1.0),
+        (best_answer, (None, None), [1.0], 1.0),
+        (best_answer, (NO,) * (LARGEST_QUERY + 2), [1.0], 1.0),
+        *((best_answer, (NO, YES), [deviation], 1.0) for deviation in (0.0, -1.0, float("nan"))),
+        *((best_answer, (NO, YES), [1.0], zeta) for zeta in (0.0, inf, float("nan"))),
+        (best_mixed_answer, ((None, None),), np.ones((1, 2)), 1.0),
+        (best_mixed_answer, ((NO,),), np.ones((1, 1)), 1.0),
+        (best_mixed_answer, ((NO, YES),), np.ones((2, 2)), 1.0),
+        (best_mixed_answer, ((NO, YES),), [[1.0, 0.0]], 1.0),
+        (best_mixed_answer, ((NO, YES),), [[1.0, float("nan")]], 1.0),
+        (best_mixed_answer, ((NO, YES),), np.ones((1, 2)), inf),
+        (best_mixed_answer, ((NO,),) * (LARGEST_QUERY + 2), np.ones((LARGEST_QUERY + 2, 1)), 1.0),
     ],
 )
-def test_bad_input_in_two_numbers_is_refused(
-    table: Table, deviations: NDArray[np.float64], zeta: float
-) -> None:
+def test_bad_input_is_refused(search: Any, target: Any, deviations: Any, zeta: float) -> None:
     with pytest.raises(ProgramError, match=f"expected 1 to {LARGEST_QUERY} literals"):
-        best_mixed_answer(table, deviations, zeta)
+        search(target, np.array(deviations), zeta)
 
 
 @pytest.mark.solver("cbc")

@@ -7,8 +7,9 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations, product
 from math import sqrt
 from typing import Any
@@ -38,7 +39,7 @@ from dpopt.models.noise_budgets.noise_allocation import (
 )
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import block_of_cells, grid_levels, informative_levels, loads_of_boxes
+from dpopt.queries.ranges.grids import block_of_cells, box_variances, grid_levels, informative_levels
 from dpopt.queries.ranges.tree import Tree, deepened, hierarchy_of
 from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_all_ranges, loads_of_size
 from dpopt.schema.domains import Domains
@@ -94,17 +95,6 @@ def test_variances_are_those_of_least_squares(
     program = level_program(loads, amount=float(amounts.sum()), gaussian=gaussian, sensitivity=sensitivity)
     variances = program.variances(amounts)
     assert variances[0] == pytest.approx(dense_variance(program.precisions(amounts), start, stop, bins))
-
-
-@pytest.mark.parametrize("sensitivity", [1, 2])
-@pytest.mark.parametrize("amount", [0.01, 0.3, 2.0])
-def test_precisions_are_those_of_the_noise(amount: float, sensitivity: int) -> None:
-    """The variance of discrete Laplace noise of scale m / b is 2 a / (1 - a)^2, a = exp(-b / m)."""
-    a = np.exp(-amount / sensitivity)
-    laplace = level_program(np.ones(1), amount=amount, gaussian=False, sensitivity=sensitivity)
-    assert 1 / laplace.precisions(np.array([amount]))[0] == pytest.approx(2 * a / (1 - a) ** 2)
-    gaussian = level_program(np.ones(1), amount=amount, gaussian=True, sensitivity=sensitivity)
-    assert 1 / gaussian.precisions(np.array([amount]))[0] == pytest.approx(sensitivity / (2 * amount))
 
 
 @pytest.mark.parametrize("bins", [1, 2, 3, 7, 8, 20, 33])
@@ -227,8 +217,9 @@ def test_variances_of_boxes_are_those_of_least_squares(
     stop = np.array(
         [[generator.integers(at + 1, bins + 1) for at, bins in zip(start[0], shape, strict=True)]]
     )
+    parts = np.eye(len(levels)).reshape(-1, *(height + 1 for height in heights))
     program = LevelProgram(
-        loads_of_boxes(start, stop, shape),
+        np.array([[box_variances(start, stop, shape, part)[0] for part in parts]]),
         np.array([2.0 ** sum(level) for level in levels]),
         informative_levels(levels, levels),
         np.ones(1),
@@ -246,11 +237,7 @@ def test_variances_of_boxes_are_those_of_least_squares(
     assert program.variances(amounts)[0] == pytest.approx(expected)
 
 
-def test_input_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ProgramError, match="3 levels"):
-        LevelProgram(np.ones((1, 2)), np.ones(3), np.tri(2), np.ones(1), 1.0, 1, True)
-    with pytest.raises(ProgramError, match="above 0"):
-        level_program(np.ones(2), amount=0.0, gaussian=True)
+def test_ranges_that_make_no_sense_are_refused() -> None:
     with pytest.raises(WorkloadError, match="domain"):
         loads_of_size(9, 8)
     for start, stop in ((0, 9), (-1, 3), (4, 4)):
@@ -441,16 +428,6 @@ def test_with_nothing_to_choose_all_goes_to_single_bins() -> None:
         program_of(hierarchy_of([0, 1, 2], Bins("x", 3)), 1.0, gaussian=False, sensitivity=2)
     )
     assert found.amounts.tolist() == [0.0, 1.0]
-
-
-def test_hierarchies_refuse_what_makes_no_sense() -> None:
-    good = program_of(hierarchy_of([0, 1], Bins("x", 2)), 1.0, gaussian=True)
-    for first, levels in ((-1, 2), (2, 2)):
-        with pytest.raises(ProgramError, match="levels"):
-            HierarchyProgram(good.variance, levels, first, 1.0, 1, True, 0.02)
-    for amount, sensitivity, least in ((0.0, 1, 0.02), (1.0, 0, 0.02), (1.0, 1, 0.0)):
-        with pytest.raises(ProgramError, match="above 0"):
-            HierarchyProgram(good.variance, 2, 0, amount, sensitivity, True, least)
 
 
 WORKED = {"rho": 0.5, "sensitivity": 1, "size": 4, "signal": 0.25}
@@ -740,35 +717,49 @@ def test_a_single_marginal_over_constants_is_measured_all_the_same() -> None:
 WORKLOAD = marginal_set([3, 3], [(0, 1)])
 
 
-MANY = [
-    ("rho", 0.0),
-    ("rho", np.inf),
-    ("rho", np.nan),
-    ("size", 0),
-    ("sensitivity", 3),
-    ("signal", 0.0),
-    ("signal", 1.5),
-]
+def no_variance(precisions: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    return 0.0, precisions
 
 
-@pytest.mark.parametrize(("name", "value"), MANY)
-def test_numbers_out_of_range_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(ProgramError, match="allocation"):
-        allocate_noise(WORKLOAD, **{"rho": 1.0, "size": 10, name: value})
+def hierarchy_program(
+    *, levels: int = 2, first: int = 0, amount: float = 1.0, sensitivity: int = 1, least: float = 0.02
+) -> HierarchyProgram:
+    return HierarchyProgram(no_variance, levels, first, amount, sensitivity, True, least)
 
 
-def test_no_marginal_and_too_many_subsets_are_refused() -> None:
-    with pytest.raises(ProgramError, match="marginal"):
-        allocate_noise(WORKLOAD.take([]), rho=1.0, size=10)
-    with pytest.raises(ProgramError, match="subsets"):
-        allocate_noise(marginal_set([2] * 24, [tuple(range(24))]), rho=1.0, size=10)
+def allocated(**changes: Any) -> Allocation:
+    return allocate_noise(WORKLOAD, **{"rho": 1.0, "size": 10, **changes})
 
 
-@pytest.mark.parametrize("shares", [[0.5], [0.5, 0.0], [0.5, 0.4], [1.5, -0.5]])
-def test_an_allocation_whose_shares_do_not_add_up_is_refused(shares: list[float]) -> None:
-    marginals = marginal_set([3, 3], [(0,), (1,)])
-    with pytest.raises(ProgramError, match="allocation"):
-        Allocation(marginals, freeze(np.array(shares)), 0.0, 0.0)
+def shared(*shares: float) -> Allocation:
+    return Allocation(marginal_set([3, 3], [(0,), (1,)]), freeze(np.array(shares)), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (partial(LevelProgram, np.ones((1, 2)), np.ones(3), np.tri(2), np.ones(1), 1.0, 1, True), "3 levels"),
+        (partial(level_program, np.ones(2), amount=0.0, gaussian=True), "above 0"),
+        (partial(hierarchy_program, first=-1), "levels"),
+        (partial(hierarchy_program, first=2), "levels"),
+        (partial(hierarchy_program, amount=0.0), "above 0"),
+        (partial(hierarchy_program, sensitivity=0), "above 0"),
+        (partial(hierarchy_program, least=0.0), "above 0"),
+        *((partial(allocated, rho=rho), "allocation") for rho in (0.0, np.inf, np.nan)),
+        (partial(allocated, size=0), "allocation"),
+        (partial(allocated, sensitivity=3), "allocation"),
+        *((partial(allocated, signal=signal), "allocation") for signal in (0.0, 1.5)),
+        (partial(allocate_noise, WORKLOAD.take([]), rho=1.0, size=10), "marginal"),
+        (partial(allocate_noise, marginal_set([2] * 24, [tuple(range(24))]), rho=1.0, size=10), "subsets"),
+        *(
+            (partial(shared, *shares), "allocation")
+            for shares in ([0.5], [0.5, 0.0], [0.5, 0.4], [1.5, -0.5])
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        call()
 
 
 def test_allocations_keep_their_arrays() -> None:

@@ -21,12 +21,12 @@ from dpopt.queries.ranges.grids import (
     blocks_shape,
     box_of_cells,
     box_variances,
+    check_boxes,
     cut_boxes,
     grid_heights,
     grid_levels,
     halving_order,
     informative_levels,
-    loads_of_boxes,
     sides_of,
     sums_before,
     sums_of_boxes,
@@ -203,13 +203,10 @@ def test_what_is_no_hierarchy_is_refused_with_what_is_wrong(given: Any, message:
         hierarchy_of(given, BINS)
 
 
-def test_bins_without_labels_are_named_by_positions() -> None:
-    with pytest.raises(TreeError, match="labels"):
-        hierarchy_of(["a", "b"], Bins("x", 2))
-
-
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "h.json"
+    with pytest.raises(TreeError, match="labels"):  # bins without labels are named by positions
+        hierarchy_of(["a", "b"], Bins("x", 2))
     with pytest.raises(TreeError, match="cannot"):
         read_hierarchy(path, BINS)
     path.write_text("[0, 1]")
@@ -267,7 +264,9 @@ def test_loads_are_squared_norms_of_the_parts_of_a_box(heights: tuple[int, ...],
     )
     box = np.zeros(shape)
     box[tuple(slice(*side) for side in zip(starts[0], stops[0], strict=True))] = 1.0
-    found = loads_of_boxes(starts, stops, shape)[0]
+    levels = [height + 1 for height in heights]
+    parts = np.eye(int(np.prod(levels))).reshape(-1, *levels)  # the load of a part: all that it alone adds
+    found = np.array([box_variances(starts, stops, shape, part)[0] for part in parts])
     for load, level in zip(found, grid_levels(shape), strict=True):
         part = box
         for axis, height in enumerate(level):
@@ -276,7 +275,7 @@ def test_loads_are_squared_norms_of_the_parts_of_a_box(heights: tuple[int, ...],
             above = _means(rest, 2 ** (height + 1)) if height < heights[axis] else np.zeros_like(rest)
             part = np.moveaxis(here - above, 0, axis)
         assert load == pytest.approx(float((part**2).sum()), abs=1e-9)
-    inverse = generator.uniform(0.5, 2.0, [height + 1 for height in heights])
+    inverse = generator.uniform(0.5, 2.0, levels)
     assert box_variances(starts, stops, shape, inverse)[0] == pytest.approx(found @ inverse.reshape(-1))
 
 
@@ -303,9 +302,9 @@ def test_halving_keeps_the_cells_of_each_block_together(heights: tuple[int, ...]
 def test_boxes_outside_the_grid_are_refused() -> None:
     for start, stop in (((0, 0), (4, 3)), ((-1, 0), (1, 1)), ((2, 1), (2, 2))):
         with pytest.raises(WorkloadError, match="start < stop"):
-            loads_of_boxes(np.array([start]), np.array([stop]), (4, 2))
+            check_boxes(np.array([start]), np.array([stop]), (4, 2))
     with pytest.raises(WorkloadError, match="shape"):
-        loads_of_boxes(np.array([[0]]), np.array([[1]]), (4, 2))
+        check_boxes(np.array([[0]]), np.array([[1]]), (4, 2))
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 4), (3, 4, 2)])

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
+from dpopt.models.best_responses.column_pricing import joined_clauses
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
@@ -184,21 +185,11 @@ def perturbed_response(selected: SelectedSoFar, shaken: Perturbations, number: i
     owner = np.repeat(np.arange(selected.sizes.size, dtype=np.int32), np.diff(selected.starts))
     advantage = shaken.rewards[number] - shaken.best_others[number][owner]
     kept = advantage != 0
-    width = max(1, selected.clauses.attributes.shape[1])
-    attributes = np.full((int(kept.sum()), width), -1, dtype=np.int32)
-    values = np.zeros_like(attributes)
-    attributes[:, 0], values[:, 0] = owner[kept], selected.codes[kept]
-    signs = attributes >= 0
-    accepted = np.full(len(attributes), 2, dtype=np.uint32)
-    clauses = selected.clauses
-    if len(clauses):
-        attributes = np.concatenate([clauses.attributes, attributes])
-        values = np.concatenate([clauses.values, values])
-        signs = np.concatenate([clauses.signs, signs])
-        accepted = np.concatenate([clauses.accepted, accepted])
+    positions, values = owner[kept][:, None], selected.codes[kept][:, None]
+    rewards = Clauses.conjunctions(positions, values, np.ones(positions.shape, dtype=np.bool_))
     return MaxCsp(
         selected.sizes,
-        Clauses(freeze(attributes), freeze(values), freeze(signs), freeze(accepted)),
+        joined_clauses([selected.clauses, rewards]),
         freeze(np.concatenate([selected.weights * UNITS, advantage[kept]])),
         selected.rules,
     )

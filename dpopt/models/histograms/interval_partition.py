@@ -67,9 +67,8 @@ def interval_partition(values: ArrayLike, intervals: int, *, by_depth: bool = Fa
     first, last, place = interval_arcs(number, intervals)
     costs = interval_costs(given, by_depth=by_depth)
     size = (intervals + 1) * (number + 1)
-    balance = np.zeros(
-        size
-    )  # a row for each place and number of intervals so far: what reaches it less what leaves it
+    # a row for each place and number of intervals so far: what reaches it less what leaves it
+    balance = np.zeros(size)
     balance[0], balance[-1] = -1.0, 1.0
     build = Builder()
     y = build.variables(
@@ -121,20 +120,3 @@ def interval_arcs(
     kept = (first >= before) & ((first == 0) == (before == 0)) & (number - last >= after)
     kept &= (last == number) == (after == 0)
     return first[kept].astype(np.int64), last[kept].astype(np.int64), place[kept].astype(np.int64)
-
-
-def read_intervals(number: int, intervals: int, solution: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the places 0 = c_0 < ... < c_K = n of a whole solution, (K + 1,).
-
-    Raises
-    ------
-    ProgramError
-        If it is no path.
-    """
-    first, last, place = interval_arcs(number, intervals)
-    chosen = np.flatnonzero(np.asarray(solution) > 0.5)
-    chosen = chosen[np.argsort(place[chosen])] if solution.shape == first.shape else chosen[:0]
-    places = np.append(first[chosen], number)
-    if chosen.size != intervals or np.any(last[chosen] != places[1:]) or places[0] != 0:
-        raise ProgramError("the solution is no path from the first to the last place")
-    return places

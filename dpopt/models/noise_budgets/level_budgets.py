@@ -31,15 +31,12 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
-
-DROPPED = 0.004
-"""A level with less than this share of the budget is not measured; the others share what it had."""
+from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
 
 _LOSS = 0.001
 """All levels that are left out may cost this share of the objective together; beyond it they are measured."""
 
 _POLISHED = 6
-_LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
 _SHARPNESS = (8.0, 64.0, 512.0)  # of the soft maximum over groups, one after the other
 _SHARPER = (64.0, 512.0, 4096.0)
 _GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
@@ -110,11 +107,7 @@ class LevelProgram:
 
     def precisions(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return p_h, one over the variance of a count (LB-4)."""
-        if self.gaussian:
-            return 2.0 * amounts / self.sensitivity
-        return np.asarray(
-            2.0 * np.sinh(np.minimum(amounts / (2.0 * self.sensitivity), _LARGEST_ARGUMENT)) ** 2
-        )
+        return noise_precisions(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
 
     def gathered(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda, (k,): the precision of each part (LB-3)."""
@@ -138,10 +131,8 @@ class LevelProgram:
         with np.errstate(divide="ignore", invalid="ignore"):
             falls = np.where(mixed > 0.0, mixed / gathered**2, 0.0)
         informed = falls @ self.informative
-        rates = (
-            2.0 if self.gaussian else np.sinh(np.minimum(amounts / self.sensitivity, 2 * _LARGEST_ARGUMENT))
-        )
-        return np.asarray(-informed * self.blocks * rates / self.sensitivity)
+        rates = precision_rates(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
+        return np.asarray(-informed * self.blocks * rates)
 
     def lower_bound(self, amounts: NDArray[np.float64]) -> float:
         """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only. The best at the best amounts.

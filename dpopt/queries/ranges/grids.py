@@ -91,36 +91,15 @@ def informative_levels(levels: Sequence[Level], parts: Sequence[Level]) -> NDArr
     return np.asarray((of_levels[None, :, :] <= of_parts[:, None, :]).all(axis=2), dtype=np.float64)
 
 
-def loads_of_boxes(
-    starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int]
+def box_variances(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int], inverse: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the loads of each box, (q, parts) in the order of `grid_levels`: products of those of its sides (LB-7).
+    """Return sum over the parts of load times `inverse` for each box, (q,), without holding all loads at once (LB-7).
 
     Parameters
     ----------
     starts, stops : (q, D) int64
         A box has the bins start, ..., stop - 1 of each axis.
-
-    Raises
-    ------
-    WorkloadError
-        If a box is none of the grid.
-    """
-    check_boxes(starts, stops, shape)
-    found = np.ones((len(starts), 1))
-    for axis, bins in enumerate(shape):
-        side = _loads_of_each(starts[:, axis], stops[:, axis], bins)
-        found = (found[:, :, None] * side[:, None, :]).reshape(len(starts), -1)
-    return found
-
-
-def box_variances(
-    starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int], inverse: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return sum over the parts of load times `inverse` for each box, (q,), without holding all loads at once.
-
-    Parameters
-    ----------
     inverse : (L_1 + 1, ..., L_D + 1) float64
         One over the precision of each part.
 
