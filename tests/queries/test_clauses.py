@@ -80,30 +80,24 @@ def test_clauses_over_bits_name_the_flat_column(clauses: Clauses) -> None:
     assert np.array_equal(bits.accepted, clauses.accepted)
 
 
-@pytest.mark.parametrize(
-    ("mask", "text"),
-    [
-        (8, "age = [20, 30] and sex != F and smoker = true"),
-        (7, "not (age = [20, 30] and sex != F and smoker = true)"),
-        (14, "age = [20, 30] or sex != F or smoker = true"),
-        (10, "an odd number of: age = [20, 30]; sex != F; smoker = true"),
-        (5, "an even number of: age = [20, 30]; sex != F; smoker = true"),
-        (12, "at least 2 of: age = [20, 30]; sex != F; smoker = true"),
-        (3, "at most 1 of: age = [20, 30]; sex != F; smoker = true"),
-        (1, "none of: age = [20, 30]; sex != F; smoker = true"),
-        (4, "exactly 2 of: age = [20, 30]; sex != F; smoker = true"),
-        (9, "number of true literals in {0, 3} of: age = [20, 30]; sex != F; smoker = true"),
-        (0, "never"),
-        (15, "always"),
-    ],
-)
-def test_a_clause_is_described_in_words(mask: int, text: str) -> None:
-    assert clauses_of([(ALL, mask)]).describe(0, SCHEMA) == text
+THREE = "age = [20, 30]; sex != F; smoker = true"
 
 
 @pytest.mark.parametrize(
     ("width", "mask", "text"),
     [
+        (3, 8, "age = [20, 30] and sex != F and smoker = true"),
+        (3, 7, "not (age = [20, 30] and sex != F and smoker = true)"),
+        (3, 14, "age = [20, 30] or sex != F or smoker = true"),
+        (3, 10, f"an odd number of: {THREE}"),
+        (3, 5, f"an even number of: {THREE}"),
+        (3, 12, f"at least 2 of: {THREE}"),
+        (3, 3, f"at most 1 of: {THREE}"),
+        (3, 1, f"none of: {THREE}"),
+        (3, 4, f"exactly 2 of: {THREE}"),
+        (3, 9, f"number of true literals in {{0, 3}} of: {THREE}"),
+        (3, 0, "never"),
+        (3, 15, "always"),
         (1, 1, "not (age = [20, 30])"),
         (1, 2, "age = [20, 30]"),
         (2, 1, "none of: age = [20, 30]; sex != F"),
@@ -112,13 +106,8 @@ def test_a_clause_is_described_in_words(mask: int, text: str) -> None:
         (2, 6, "age = [20, 30] or sex != F"),
     ],
 )
-def test_a_clause_of_few_literals_is_described_in_the_plainest_words(
-    width: int, mask: int, text: str
-) -> None:
+def test_a_clause_is_described_in_the_plainest_words(width: int, mask: int, text: str) -> None:
     assert clauses_of([(ALL[:width], mask)]).describe(0, SCHEMA) == text
-
-
-def test_missing_is_described_as_missing() -> None:
     assert clauses_of([([(0, 2, False)], 2)]).describe(0, SCHEMA) == "age != missing"
 
 
@@ -182,18 +171,17 @@ def test_arrays_that_are_no_clauses_are_refused(changes: dict[str, object], mess
 
 
 @pytest.mark.parametrize("width", [2, 4, 5, 31])
-def test_an_attribute_twice_is_refused_at_every_width(width: int) -> None:
+def test_an_attribute_twice_is_refused_at_every_width_and_conjunctions_need_two_dimensions(
+    width: int,
+) -> None:
     attributes = np.arange(width)[None, :].repeat(3, axis=0)
     signs = np.ones((3, width), dtype=bool)
     assert len(Clauses.conjunctions(attributes, np.zeros((3, width)), signs)) == 3
     attributes[1, 0] = width - 1
     with pytest.raises(WorkloadError, match="twice"):
         Clauses.conjunctions(attributes, np.zeros((3, width)), signs)
-
-
-def test_conjunctions_need_two_dimensions() -> None:
     with pytest.raises(WorkloadError, match="dimensions"):
-        Clauses.conjunctions([0, 1], [0, 0], [True, True])
+        Clauses.conjunctions(attributes[0], np.zeros(width), signs[0])
 
 
 @pytest.mark.parametrize(

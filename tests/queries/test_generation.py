@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -261,28 +262,29 @@ def test_a_query_has_at_most_31_literals() -> None:
         random_conjunctions(32, 1, 0, schema, everything(schema))
 
 
-def test_too_many_cells_are_refused_with_their_number_before_anything_is_built() -> None:
-    schema = schema_of(*[100] * 60)
-    with pytest.raises(WorkloadError, match="48,763,500,000,000 cells in the 487,635 marginals over 4"):
-        all_marginals(4, schema, everything(schema))
-    with pytest.raises(WorkloadError, match="10,000,000,000 cells in 1 marginal, more"):
-        chosen_marginals(5, 1, 0, schema, everything(schema))
+HUNDREDS, ONES, BITS = (schema_of(*[size] * 60) for size in (100, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("build", "arguments", "schema", "message"),
+    [
+        (all_marginals, (4,), HUNDREDS, "48,763,500,000,000 cells in the 487,635 marginals over 4"),
+        (chosen_marginals, (5, 1, 0), HUNDREDS, "10,000,000,000 cells in 1 marginal, more"),
+        (all_marginals, (7,), ONES, "386,206,920 marginals over 7 attributes, more"),
+        (random_conjunctions, (3, 50_000_001, 0), HUNDREDS, "50,000,001 conjunctions"),
+        (random_thresholds, (3, 2, 50_000_001, 0), HUNDREDS, "50,000,001 thresholds"),
+        (random_parities, (3, 50_000_001, 0), HUNDREDS, "50,000,001 parities"),
+        (all_parities, (7,), BITS, "386,206,920 parities over 7 of 60 attributes, more"),
+        (chosen_marginals, (8, 50_000_001, 0), HUNDREDS, "marginals, more than the 50,000,000"),
+    ],
+)
+def test_too_many_queries_are_refused_with_their_number_before_anything_is_built(
+    build: Any, arguments: tuple[int, ...], schema: Schema, message: str
+) -> None:
+    with pytest.raises(WorkloadError, match=message):
+        build(*arguments, schema, everything(schema))
     with pytest.raises(WorkloadError, match="2,100,000,000 cells in 21 marginals,"):
-        listed_marginals([[0, 1, 2, last] for last in range(3, 24)], everything(schema))
-    ones = schema_of(*[1] * 60)
-    with pytest.raises(WorkloadError, match="386,206,920 marginals over 7 attributes, more"):
-        all_marginals(7, ones, everything(ones))
-    with pytest.raises(WorkloadError, match="50,000,001 conjunctions"):
-        random_conjunctions(3, 50_000_001, 0, schema, everything(schema))
-    with pytest.raises(WorkloadError, match="50,000,001 thresholds"):
-        random_thresholds(3, 2, 50_000_001, 0, schema, everything(schema))
-    with pytest.raises(WorkloadError, match="50,000,001 parities"):
-        random_parities(3, 50_000_001, 0, schema, everything(schema))
-    bits = schema_of(*[2] * 60)
-    with pytest.raises(WorkloadError, match="386,206,920 parities over 7 of 60 attributes, more"):
-        all_parities(7, bits, everything(bits))
-    with pytest.raises(WorkloadError, match="marginals, more than the 50,000,000"):
-        chosen_marginals(8, 50_000_001, 0, schema, everything(schema))
+        listed_marginals([[0, 1, 2, last] for last in range(3, 24)], everything(HUNDREDS))
 
 
 def test_more_marginals_than_there_are_and_none_are_refused() -> None:

@@ -91,12 +91,6 @@ def test_a_set_that_is_too_large_is_not_written_out_but_its_cells_are_named() ->
     assert len(marginals.fingerprint()) == 64
 
 
-@pytest.mark.parametrize("cell", [-1, 7])
-def test_a_cell_that_is_not_there_is_refused(cell: int) -> None:
-    with pytest.raises(WorkloadError, match=rf"cell {cell} was asked for; there are 7, numbered from 0"):
-        marginals_of([[0, 1], [2, 5], [0]], [[0, 1], [1], [2]]).clause_of(cell)
-
-
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
@@ -114,18 +108,21 @@ def test_rows_that_are_no_marginals_are_refused(attributes: object, message: str
         MarginalSet(domains_of(WHOLE), np.array(attributes, dtype=np.int32))
 
 
-def test_more_cells_than_can_be_numbered_are_refused() -> None:
+def test_cells_and_codes_that_are_not_there_and_too_many_cells_are_refused() -> None:
+    seven, six = (
+        marginals_of([[0, 1], [2, 5], [0]], [[0, 1], [1], [2]]),
+        marginals_of([[0, 1], [2, 5]], [[0, 1]]),
+    )
+    for cell in (-1, 7):
+        with pytest.raises(WorkloadError, match=rf"cell {cell} was asked for; there are 7, numbered from 0"):
+            seven.clause_of(cell)
+    six.check_against(np.array([2, 6]))
+    with pytest.raises(WorkloadError, match="code 5"):
+        six.check_against(np.array([2, 5]))
+    with pytest.raises(WorkloadError, match="schema"):
+        six.check_against(np.array([2, 6, 2]))
     with pytest.raises(WorkloadError, match="cells"):
         marginals_of([range(256)] * 8, [range(8)])
-
-
-def test_marginals_must_fit_the_sizes() -> None:
-    marginals = marginals_of([[0, 1], [2, 5]], [[0, 1]])
-    marginals.check_against(np.array([2, 6]))
-    with pytest.raises(WorkloadError, match="code 5"):
-        marginals.check_against(np.array([2, 5]))
-    with pytest.raises(WorkloadError, match="schema"):
-        marginals.check_against(np.array([2, 6, 2]))
 
 
 @given(marginal_sets(SIZES))

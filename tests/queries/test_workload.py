@@ -231,11 +231,6 @@ def test_answers_are_the_shares_of_records_and_of_weights(text: str) -> None:
     assert workload.answers_on(records, weights) == pytest.approx(truth @ weights / weights.sum(), abs=1e-12)
 
 
-def test_marginals_that_do_not_fit_the_schema_are_refused() -> None:
-    with pytest.raises(WorkloadError, match=r"code 2 of attribute number 1, which has the codes 0 \.\. 1"):
-        Workload(SCHEMA, marginals_of([[0], [0, 2], [0], [0]], [[0]]), {})
-
-
 def test_a_workload_cannot_be_changed_through_what_it_was_made_of() -> None:
     specification: dict[str, object] = {"dpopt_workload": 1, "marginals": [["sex"]]}
     workload = workload_from_json(specification, SCHEMA)
@@ -404,14 +399,20 @@ def test_a_long_domain_is_shortened_in_a_message() -> None:
         workload_from_json({"dpopt_workload": 1, "queries": [[["x", "=", 100]]]}, schema)
 
 
-def test_a_workload_without_queries_is_refused() -> None:
-    with pytest.raises(WorkloadError, match="at least one query"):
-        Workload(SCHEMA, clauses_of([]), {})
-
-
-def test_queries_that_do_not_fit_the_schema_are_refused() -> None:
-    with pytest.raises(WorkloadError, match="attribute number 4"):
-        Workload(SCHEMA, clauses_of([([(4, 0, True)], 2)]), {})
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (clauses_of([]), "at least one query"),
+        (clauses_of([([(4, 0, True)], 2)]), "attribute number 4"),
+        (
+            marginals_of([[0], [0, 2], [0], [0]], [[0]]),
+            r"code 2 of attribute number 1, which has the codes 0 \.\. 1",
+        ),
+    ],
+)
+def test_queries_that_do_not_fit_the_schema_are_refused(queries: Clauses | MarginalSet, message: str) -> None:
+    with pytest.raises(WorkloadError, match=message):
+        Workload(SCHEMA, queries, {})
 
 
 def test_a_schema_of_other_sizes_is_noticed_by_the_fingerprint() -> None:

@@ -49,28 +49,19 @@ def test_flat_columns_number_the_codes_of_all_attributes() -> None:
     assert len(SCHEMA) == 3
 
 
-def test_the_arrays_of_a_schema_cannot_be_changed() -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        SCHEMA.sizes[0] = 1
-    with pytest.raises(ValueError, match="read-only"):
-        pickle.loads(pickle.dumps(SCHEMA)).offsets[0] = 1
-
-
-def test_a_schema_survives_pickle_and_copy() -> None:
+def test_a_schema_survives_pickle_and_copy_and_its_arrays_cannot_be_changed() -> None:
     assert pickle.loads(pickle.dumps(SCHEMA)) == SCHEMA
     assert copy.deepcopy(SCHEMA) == SCHEMA
+    for schema in (SCHEMA, pickle.loads(pickle.dumps(SCHEMA))):
+        for array in (schema.sizes, schema.offsets):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
 
 
-def test_an_attribute_is_found_by_its_name() -> None:
+def test_an_attribute_is_found_by_its_name_and_another_name_is_refused_with_what_there_is() -> None:
     assert SCHEMA.index("smoker") == 2
-
-
-def test_a_name_that_does_not_exist_is_refused_with_the_close_ones() -> None:
     with pytest.raises(SchemaError, match=r"no attribute 'smokr'; did you mean 'smoker'\?"):
         SCHEMA.index("smokr")
-
-
-def test_a_name_like_no_other_is_refused_with_what_there_is() -> None:
     with pytest.raises(SchemaError, match=r"there are 'age', 'sex', 'smoker'$"):
         SCHEMA.index("qqqqqq")
     many = Schema(tuple(Attribute(f"x{i}", AttributeKind.BOOLEAN) for i in range(20)))
@@ -78,12 +69,9 @@ def test_a_name_like_no_other_is_refused_with_what_there_is() -> None:
         many.index("qqqqqq")
 
 
-def test_two_attributes_of_one_name_are_refused() -> None:
+def test_no_attribute_and_two_of_one_name_are_refused() -> None:
     with pytest.raises(SchemaError, match="two attributes are named 'age'"):
         Schema((AGE, AGE))
-
-
-def test_a_schema_without_attributes_is_refused() -> None:
     with pytest.raises(SchemaError, match="at least one attribute"):
         Schema(())
 
@@ -116,10 +104,6 @@ def test_representatives_lie_in_their_own_bin(schema: Schema) -> None:
         for code, number in enumerate(attribute.representatives):
             assert attribute.edges[code] <= number <= attribute.edges[code + 1]
             assert number < attribute.edges[code + 1] or code == len(attribute.edges) - 2
-
-
-def test_the_fingerprint_is_pinned() -> None:
-    assert SCHEMA.fingerprint() == "babc5ef963def75aa6ca06e9a98b6e0e83084228f7480a9ac0beca0652a0491d"
 
 
 def test_the_fingerprint_tells_schemas_apart() -> None:

@@ -25,6 +25,9 @@ from dpopt.schema.rules.values import Named
 Values: TypeAlias = Named | Sequence[Named]
 """One value, or several of which any is accepted."""
 
+# of one or two parts, as their types take them
+negation, implies, equivalent, forbid = Negation, Implication, Equivalence, Forbid
+
 
 def literal(attribute: str, relation: str, value: Values) -> Literal:
     """Return a condition on one attribute, such as `literal("age", "<", 15)`; see `Literal`."""
@@ -39,21 +42,6 @@ def all_of(*parts: Formula) -> AllOf:
 def any_of(*parts: Formula) -> AnyOf:
     """Return the formula that is true if at least one part is."""
     return AnyOf(parts)
-
-
-def negation(part: Formula) -> Negation:
-    """Return the formula that is true if the part is not."""
-    return Negation(part)
-
-
-def implies(condition: Formula, consequence: Formula) -> Implication:
-    """Return "if condition then consequence"."""
-    return Implication(condition, consequence)
-
-
-def equivalent(left: Formula, right: Formula) -> Equivalence:
-    """Return "left exactly if right"."""
-    return Equivalence(left, right)
 
 
 def at_least(number: int, parts: Iterable[Formula]) -> Counting:
@@ -86,11 +74,6 @@ def compare(
 ) -> Comparison:
     """Return a linear comparison, such as `compare("NOC", "<", "NPF", by="every value")`; see `Comparison`."""
     return Comparison(left, relation, right, by, missing)  # type: ignore[arg-type]  # made a sum there
-
-
-def forbid(formula: Formula) -> Forbid:
-    """Return the rule that a formula is never true."""
-    return Forbid(formula)
 
 
 def forbidden(attributes: Sequence[str], combinations: Iterable[Sequence[Values]]) -> Combinations:
