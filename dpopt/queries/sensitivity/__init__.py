@@ -3,5 +3,5 @@
 | file | what it holds |
 |---|---|
 | clauses.py | by how much one record moves the counts of clauses |
-| kernels.py | the compiled loops |
+| kernels.py | clauses by their sets of attributes, and the compiled loops over them |
 """

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,70 +33,10 @@ from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import WIDEST, Clauses
 
+if TYPE_CHECKING:
+    from dpopt.queries.sensitivity.kernels import ClauseSets
+
 MOST_CELLS = 1 << 26  # of all tables together: 256 MB
-
-
-class ClauseSets(NamedTuple):
-    """m clauses ordered by their sets of attributes, their literals ordered by attribute; made by `gather`.
-
-    Set s has the axes first_axis[s] to first_axis[s + 1] - 1 and the clauses first_clause[s] to first_clause[s + 1] - 1. Axis x
-    belongs to attribute axis_attribute[x]; its positions are the codes named[first_named[x]:first_named[x + 1]] that the
-    clauses name, increasing, and last "any other code", which exists if real_other[x]. The table of set s has a cell for each
-    choice of positions, the last axis running fastest, from first_cell[s] on. Each position of each axis has a message, axis x
-    from first_message[x] on.
-
-    Attributes
-    ----------
-    offsets : (d + 1,) int64
-        Where the codes of each attribute start in an array over all codes.
-    order : (m,) int64
-        Which of the clauses given to `gather` each clause is.
-    positions, signs, accepted : (m, k) int32, (m, k) bool, (m,) uint32
-        The clauses; position of each literal's code on its axis.
-    """
-
-    offsets: NDArray[np.int64]
-    order: NDArray[np.int64]
-    first_axis: NDArray[np.int64]
-    axis_attribute: NDArray[np.int64]
-    first_named: NDArray[np.int64]
-    named: NDArray[np.int64]
-    real_other: NDArray[np.bool_]
-    first_message: NDArray[np.int64]
-    first_cell: NDArray[np.int64]
-    first_clause: NDArray[np.int64]
-    positions: NDArray[np.int32]
-    signs: NDArray[np.bool_]
-    accepted: NDArray[np.uint32]
-
-    @property
-    def number(self) -> int:
-        """The number of sets S."""
-        return self.first_axis.size - 1
-
-    def numbers_of_cells(self) -> NDArray[np.float64]:
-        """Return for each set the number of cells of its table, in floating point, (S,)."""
-        return np.multiply.reduceat(np.diff(self.first_message).astype(np.float64), self.first_axis[:-1])
-
-    def cells_with_records(self) -> NDArray[np.int64]:
-        """Return for each set how many cells exist, (S,)."""
-        return np.multiply.reduceat(np.diff(self.first_named) + self.real_other, self.first_axis[:-1])
-
-    def tables(self) -> NDArray[np.int32]:
-        """Return for each cell of each table how many clauses of its set are true there."""
-        from dpopt.queries.sensitivity.kernels import fill_tables
-
-        tables = np.zeros(int(self.first_cell[-1]), dtype=np.int32)
-        fill_tables(self, tables)
-        return tables
-
-    def distances(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return for each chosen set the largest number of its clauses that differ between two cells, else 0; (S,)."""
-        from dpopt.queries.sensitivity.kernels import largest_distances
-
-        found = np.zeros(self.number, dtype=np.int64)
-        largest_distances(self, chosen, found)
-        return found
 
 
 def gather(clauses: Clauses, sizes: NDArray[np.int64]) -> tuple[ClauseSets, NDArray[np.int64]]:
@@ -119,6 +59,8 @@ def gather(clauses: Clauses, sizes: NDArray[np.int64]) -> tuple[ClauseSets, NDAr
 
 def _gather(clauses: Clauses, sizes: NDArray[np.int64], chosen: NDArray[np.int64]) -> ClauseSets:
     """Return the chosen clauses by their sets of attributes."""
+    from dpopt.queries.sensitivity.kernels import ClauseSets
+
     keys = np.where(clauses.attributes[chosen] < 0, np.int32(sizes.size), clauses.attributes[chosen])
     places = np.argsort(keys, axis=1, kind="stable")
     attributes = np.take_along_axis(keys, places, axis=1)

@@ -1,12 +1,11 @@
 """Tables of counts over sets of attributes, and a bound on their largest sum by weak duality, in whole numbers.
 
-The problem and its dual stand in `dpopt.queries.sensitivity.clauses`, and so does what `ClauseSets` hold. The positions of an
-axis are the codes that its clauses name, in increasing order, and, last, "any other code", which may not exist.
+The problem and its dual stand in `dpopt.queries.sensitivity.clauses`. Importing this module imports numba.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,66 @@ from dpopt.compilation import kernel
 from dpopt.queries.clauses import WIDEST
 from dpopt.queries.counting.compiled import population_count
 
-if TYPE_CHECKING:
-    from dpopt.queries.sensitivity.clauses import ClauseSets
-
 _NONE = np.int64(-(1 << 62))
+
+
+class ClauseSets(NamedTuple):
+    """m clauses ordered by their sets of attributes, their literals ordered by attribute; made by `gather`.
+
+    Set s has the axes first_axis[s] to first_axis[s + 1] - 1 and the clauses first_clause[s] to first_clause[s + 1] - 1. Axis x
+    belongs to attribute axis_attribute[x]; its positions are the codes named[first_named[x]:first_named[x + 1]] that the
+    clauses name, increasing, and last "any other code", which exists if real_other[x]. The table of set s has a cell for each
+    choice of positions, the last axis running fastest, from first_cell[s] on. Each position of each axis has a message, axis x
+    from first_message[x] on.
+
+    Attributes
+    ----------
+    offsets : (d + 1,) int64
+        Where the codes of each attribute start in an array over all codes.
+    order : (m,) int64
+        Which of the clauses given to `gather` each clause is.
+    positions, signs, accepted : (m, k) int32, (m, k) bool, (m,) uint32
+        The clauses; position of each literal's code on its axis.
+    """
+
+    offsets: NDArray[np.int64]
+    order: NDArray[np.int64]
+    first_axis: NDArray[np.int64]
+    axis_attribute: NDArray[np.int64]
+    first_named: NDArray[np.int64]
+    named: NDArray[np.int64]
+    real_other: NDArray[np.bool_]
+    first_message: NDArray[np.int64]
+    first_cell: NDArray[np.int64]
+    first_clause: NDArray[np.int64]
+    positions: NDArray[np.int32]
+    signs: NDArray[np.bool_]
+    accepted: NDArray[np.uint32]
+
+    @property
+    def number(self) -> int:
+        """The number of sets S."""
+        return self.first_axis.size - 1
+
+    def numbers_of_cells(self) -> NDArray[np.float64]:
+        """Return for each set the number of cells of its table, in floating point, (S,)."""
+        return np.multiply.reduceat(np.diff(self.first_message).astype(np.float64), self.first_axis[:-1])
+
+    def cells_with_records(self) -> NDArray[np.int64]:
+        """Return for each set how many cells exist, (S,)."""
+        return np.multiply.reduceat(np.diff(self.first_named) + self.real_other, self.first_axis[:-1])
+
+    def tables(self) -> NDArray[np.int32]:
+        """Return for each cell of each table how many clauses of its set are true there."""
+        tables = np.zeros(int(self.first_cell[-1]), dtype=np.int32)
+        fill_tables(self, tables)
+        return tables
+
+    def distances(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return for each chosen set the largest number of its clauses that differ between two cells, else 0; (S,)."""
+        found = np.zeros(self.number, dtype=np.int64)
+        largest_distances(self, chosen, found)
+        return found
 
 
 @kernel
