@@ -145,29 +145,10 @@ _PUBLIC_NAMES: dict[str, str] = {
 }
 
 _ROOMS = (
-    "accounting",
-    "algorithms",
-    "arrays",
-    "cli",
-    "comparison",
-    "compilation",
-    "errors",
-    "files",
-    "inference",
-    "models",
-    "polynomials",
-    "private",
-    "programs",
-    "public_random",
-    "queries",
-    "releases",
-    "schema",
-    "solvers",
-    "synopses",
-    "threads",
-    "transcript",
-    "version",
-)
+    "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files",
+    "inference", "models", "polynomials", "private", "programs", "public_random", "queries", "releases",
+    "schema", "solvers", "synopses", "threads", "transcript", "version",
+)  # fmt: skip
 
 __all__ = ["__version__", *_PUBLIC_NAMES]  # noqa: PLE0604  the names are strings
 

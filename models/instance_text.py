@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.comparison.instances import Instance, text_from_clauses, text_from_record
+from dpopt.comparison.instances import Instance
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
@@ -68,6 +68,38 @@ class Known:
             f"how_known = {json.dumps(how)}",
             f'record = "{text_from_record(self.record)}"',
         ]
+
+
+def text_from_clauses(
+    clauses: Clauses, weights: NDArray[np.int64], accepted: Sequence[int] | None = None
+) -> str:
+    """Return the text from which `dpopt.comparison.instances.clauses_from_text` reads these, with the same agreed numbers."""
+    lines = []
+    for row, weight in enumerate(weights.tolist()):
+        used = clauses.attributes[row] >= 0
+        literals = [
+            f" {attribute}{'=' if sign else '!='}{value}"
+            for attribute, value, sign in zip(
+                clauses.attributes[row][used].tolist(),
+                clauses.values[row][used].tolist(),
+                clauses.signs[row][used].tolist(),
+                strict=True,
+            )
+        ]
+        mask = int(clauses.accepted[row])
+        numbers = [number for number in range(len(literals) + 1) if mask >> number & 1]
+        agreed = [len(literals)] if accepted is None else sorted(set(accepted))
+        own = "" if numbers == agreed else f" :{','.join(map(str, numbers))}"
+        lines.append(f"{weight}{''.join(literals)}{own}\n")
+    return "".join(lines)
+
+
+def text_from_record(record: NDArray[np.int32]) -> str:
+    """Return the text from which `record_from_text` reads this record."""
+    named = np.flatnonzero(record)
+    return " ".join(
+        f"{attribute}={code}" for attribute, code in zip(named.tolist(), record[named].tolist(), strict=True)
+    )
 
 
 def with_known(text: str, known: Known) -> str:

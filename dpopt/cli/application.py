@@ -49,29 +49,11 @@ def warnings_shown() -> Iterator[None]:
 
 
 ORDER = (
-    "demo",
-    "schema",
-    "budget",
-    "plan",
-    "release",
-    "resume",
-    "replay",
-    "certify",
-    "reweight",
-    "evaluate",
-    "histogram",
-    "grid",
-    "intervals",
-    "halfspaces",
-    "degrees",
-    "sorted",
-    "summary",
-    "lists",
-    "polynomial",
-    "model",
-    "compare",
-    "solvers",
-)
+    "demo", "schema", "budget", "plan", "release", "resume", "replay", "certify", "reweight", "evaluate",
+    "histogram", "grid", "intervals", "halfspaces", "degrees", "sorted", "summary", "lists", "polynomial",
+    "model", "compare", "solvers",
+)  # fmt: skip
+"""Commands in the order of their use."""
 
 
 class _InOrder(typer.core.TyperGroup):

@@ -18,26 +18,8 @@ from dpopt.cli.interruption import listen
 from dpopt.cli.synopses import grid, halfspaces, histogram, intervals, lists, polynomial, summary
 from dpopt.cli.synopses import sorted as sorted_counts
 
-__all__ = [
-    "budget",
-    "certify",
-    "compare",
-    "demo",
-    "grid",
-    "halfspaces",
-    "histogram",
-    "inspect",
-    "intervals",
-    "lists",
-    "main",
-    "model",
-    "plan",
-    "polynomial",
-    "release",
-    "schema",
-    "sorted_counts",
-    "summary",
-]
+COMMANDS = (budget, certify, compare, demo, inspect, model, plan, release, schema)
+SYNOPSES = (grid, halfspaces, histogram, intervals, lists, polynomial, sorted_counts, summary)
 
 
 def _show_version(wanted: bool) -> None:

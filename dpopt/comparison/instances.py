@@ -80,30 +80,6 @@ def clauses_from_text(text: str, accepted: Sequence[int] | None) -> tuple[Clause
     return _clauses(parsed)
 
 
-def text_from_clauses(
-    clauses: Clauses, weights: NDArray[np.int64], accepted: Sequence[int] | None = None
-) -> str:
-    """Return the text from which `clauses_from_text` reads these clauses, with the same agreed numbers."""
-    lines = []
-    for row, weight in enumerate(weights.tolist()):
-        used = clauses.attributes[row] >= 0
-        literals = [
-            f" {attribute}{'=' if sign else '!='}{value}"
-            for attribute, value, sign in zip(
-                clauses.attributes[row][used].tolist(),
-                clauses.values[row][used].tolist(),
-                clauses.signs[row][used].tolist(),
-                strict=True,
-            )
-        ]
-        mask = int(clauses.accepted[row])
-        numbers = [number for number in range(len(literals) + 1) if mask >> number & 1]
-        agreed = [len(literals)] if accepted is None else sorted(set(accepted))
-        own = "" if numbers == agreed else f" :{','.join(map(str, numbers))}"
-        lines.append(f"{weight}{''.join(literals)}{own}\n")
-    return "".join(lines)
-
-
 def record_from_text(text: str, attributes: int) -> NDArray[np.int32]:
     """Return the record (d,) that a text of "attribute=code" gives; attributes that it leaves out have code 0.
 
@@ -120,14 +96,6 @@ def record_from_text(text: str, attributes: int) -> NDArray[np.int32]:
             raise ProgramError(f"the record names attribute {attribute}; there are {attributes}")
         record[int(attribute)] = int(code)
     return record
-
-
-def text_from_record(record: NDArray[np.int32]) -> str:
-    """Return the text from which `record_from_text` reads this record."""
-    named = np.flatnonzero(record)
-    return " ".join(
-        f"{attribute}={code}" for attribute, code in zip(named.tolist(), record[named].tolist(), strict=True)
-    )
 
 
 def _clauses(parsed: Sequence[_Parsed]) -> tuple[Clauses, NDArray[np.int64]]:

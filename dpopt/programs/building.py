@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from dpopt.programs.quadratic import QuadraticProgram
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+_Kind = TypeVar("_Kind", np.int64, np.float64, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,20 +79,23 @@ def stacked(blocks: Sequence[RowBlock]) -> RowBlock:
     """Return the rows of all blocks, one block after the other."""
     firsts = np.cumsum([0, *(block.number_of_rows for block in blocks)])[:-1]
     return RowBlock(
-        np.concatenate(
-            [np.zeros(0, dtype=np.int64), *(b.row + f for b, f in zip(blocks, firsts, strict=True))]
-        ),
-        np.concatenate([np.zeros(0, dtype=np.int64), *(block.column for block in blocks)]),
-        np.concatenate([np.zeros(0), *(block.value for block in blocks)]),
-        np.concatenate([np.zeros(0), *(block.lower for block in blocks)]),
-        np.concatenate([np.zeros(0), *(block.upper for block in blocks)]),
+        _joined([block.row + first for block, first in zip(blocks, firsts, strict=True)], np.int64),
+        _joined([block.column for block in blocks], np.int64),
+        _joined([block.value for block in blocks], np.float64),
+        _joined([block.lower for block in blocks], np.float64),
+        _joined([block.upper for block in blocks], np.float64),
     )
+
+
+def _joined(parts: Sequence[NDArray[_Kind]], kind: type[_Kind]) -> NDArray[_Kind]:
+    """Return the arrays one after the other; without any, an empty one of this kind."""
+    return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
 
 def placed(blocks: Sequence[RowBlock], places: Sequence[Indices]) -> RowBlock:
     """Return the rows of all blocks, row i of a block at the place that stands for it; places are 0 .. r - 1 in all."""
     rows = stacked(blocks)
-    place = np.concatenate([np.zeros(0, dtype=np.int64), *places])
+    place = _joined(places, np.int64)
     lower, upper = np.empty(place.size), np.empty(place.size)
     lower[place], upper[place] = rows.lower, rows.upper
     return RowBlock(place[rows.row], rows.column, rows.value, lower, upper)
@@ -332,10 +337,10 @@ class Builder:
             Whatever the two kinds of programs refuse.
         """
         columns = Variables(
-            np.concatenate([np.zeros(0), *(one.objective for one in self._columns)]),
-            np.concatenate([np.zeros(0), *(one.lower for one in self._columns)]),
-            np.concatenate([np.zeros(0), *(one.upper for one in self._columns)]),
-            np.concatenate([np.zeros(0, dtype=np.bool_), *(one.integrality for one in self._columns)]),
+            _joined([one.objective for one in self._columns], np.float64),
+            _joined([one.lower for one in self._columns], np.float64),
+            _joined([one.upper for one in self._columns], np.float64),
+            _joined([one.integrality for one in self._columns], np.bool_),
         )
         linear = assembled(columns, self._rows, maximize=self._maximize)
         if not self._squares:

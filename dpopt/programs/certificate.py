@@ -113,12 +113,10 @@ def certify(
     else:
         record, claimed = answer, bound
     violation = program.domain_violation(record)
-    if violation:
-        return Certificate(feasible=False, objective=None, bound=None, gap=None, violation=violation)
-    broken = program.broken_rules(record)
-    if broken:
+    broken = () if violation else program.broken_rules(record)
+    if violation or broken:
         return Certificate(
-            feasible=False, objective=None, bound=None, gap=None, violation=0, broken_rules=broken
+            feasible=False, objective=None, bound=None, gap=None, violation=violation, broken_rules=broken
         )
     objective = program.objective(record)
     whole = _whole_bound(program, claimed, objective)

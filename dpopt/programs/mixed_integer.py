@@ -13,6 +13,7 @@ from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from scipy.sparse import csr_array
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.bool_)
@@ -123,11 +124,7 @@ class MixedIntegerProgram:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the program (sense, arrays in little-endian form), in hex."""
         digest = hashlib.sha256(f"mixed-integer program 1 {'max' if self.maximize else 'min'}".encode())
-        for field in fields(self)[1:]:
-            array = getattr(self, field.name) + 0  # no negative zeros
-            digest.update(f"\n{field.name} {array.size}\n".encode())
-            digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-        return digest.hexdigest()
+        return with_arrays(digest, self)
 
     def _point(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         x = np.asarray(point, dtype=np.float64)
@@ -179,6 +176,15 @@ class MixedIntegerProgram:
         keys = np.sort(self.row_of_entry() * self.number_of_variables + self.columns)
         if (keys[1:] == keys[:-1]).any():
             raise ProgramError("a column occurs twice in one row; add the two coefficients")
+
+
+def with_arrays(digest: hashlib._Hash, program: DataclassInstance) -> str:
+    """Return a fingerprint in hex, the arrays of a program (all its fields but the first) added in little-endian form."""
+    for field in fields(program)[1:]:
+        array = getattr(program, field.name) + 0  # no negative zeros
+        digest.update(f"\n{field.name} {array.size}\n".encode())
+        digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
 
 
 def _frozen(name: str, value: ArrayLike, dtype: type[_Number]) -> NDArray[_Number]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mixed_integer import MixedIntegerProgram, with_arrays
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -141,11 +141,7 @@ class QuadraticProgram:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the program (arrays in little-endian form), in hex."""
         digest = hashlib.sha256(f"quadratic program 1 {self.linear.fingerprint()}".encode())
-        for field in fields(self)[1:]:
-            array = getattr(self, field.name) + 0  # no negative zeros
-            digest.update(f"\n{field.name} {array.size}\n".encode())
-            digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-        return digest.hexdigest()
+        return with_arrays(digest, self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import SupportsFloat
 
 import numpy as np
@@ -67,14 +67,6 @@ class SolveLimits:
             raise ProgramError(f"threads is {self.threads}; give at least 1")
         if not 0 <= self.seed < 2**31:
             raise ProgramError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
-
-    def with_gap(self, gap: float | None) -> SolveLimits:
-        """Return the same limits with another absolute gap."""
-        return replace(self, gap=gap)
-
-    def with_seed(self, seed: int) -> SolveLimits:
-        """Return the same limits with another seed."""
-        return replace(self, seed=seed)
 
 
 NO_LIMITS = SolveLimits()

@@ -76,19 +76,13 @@ def _outcome(adapter: Adapter, program: Program, limits: SolveLimits, hint: Poin
     try:
         return adapter.solve(program, limits, hint=hint)
     except MemoryError:
-        return _nothing(adapter.name, Termination.LIMIT, Limit.MEMORY, "out of memory")
+        return SolveResult(
+            Termination.LIMIT, Limit.MEMORY, solver=adapter.name, native_status="out of memory"
+        )
     except Exception as problem:  # noqa: BLE001  # whatever a library raises is an outcome, not the end of a run
         traceback.print_exc()
-        return _nothing(adapter.name, Termination.FAILED, None, f"{type(problem).__name__}: {problem}")
-
-
-def _nothing(name: str, termination: Termination, limit: Limit | None, text: str) -> SolveResult:
-    return SolveResult(
-        termination=termination,
-        limit=limit,
-        solver=name,
-        native_status=text,
-    )
+        text = f"{type(problem).__name__}: {problem}"
+        return SolveResult(Termination.FAILED, solver=adapter.name, native_status=text)
 
 
 def _receive(source: BinaryIO) -> tuple[Program, SolveLimits, Point | None] | None:

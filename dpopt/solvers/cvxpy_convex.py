@@ -14,7 +14,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,16 +279,25 @@ Options = dict[str, float | int | bool | str]
 class _Library:
     """One solver behind CVXPY.
 
-    `native` returns the status by the name in `statuses`, and the status in the library's words. `iterates`: at a limit it
-    leaves its last iterate (HiGHS leaves zeros, which CVXPY copies).
+    `code` and `words` find the status in what the library answers; the words are the code where they are left out.
+    `iterates`: at a limit it leaves its last iterate (HiGHS leaves zeros, which CVXPY copies).
     """
 
     name: str
     module: str
     statuses: dict[str, Verdict]
     options: Callable[[SolveLimits], Options]
-    native: Callable[[object], tuple[str, str]]
+    code: Callable[[object], object]
+    words: Callable[[object], object] | None = None
     iterates: bool = True
+
+    def native(self, answer: object) -> tuple[str, str]:
+        """Return the status by the name in `statuses`, and the status in the library's words."""
+        code = self.code(answer)
+        name = (
+            str(int(code)) if isinstance(code, int) else str(code)
+        )  # a number may be a member of an enumeration
+        return name, name if self.words is None else str(self.words(answer))
 
     def version(self) -> str:
         """Return the version of the library where it is known, and of CVXPY."""
@@ -341,44 +351,21 @@ def _highs(limits: SolveLimits) -> Options:
     return _timed(limits, "time_limit", "simplex_iteration_limit", options)
 
 
-class _Information(Protocol):
-    """What OSQP reports about a solve."""
+def _entry(*keys: str) -> Callable[[object], object]:
+    """Return what looks up an entry in nested dictionaries."""
 
-    status: str
-    status_val: int
+    def look_up(answer: object) -> object:
+        for key in keys:
+            answer = cast("dict[str, object]", answer)[key]
+        return answer
 
-
-class _Answer(Protocol):
-    """What Clarabel (status) and OSQP (info) answer."""
-
-    status: object
-    info: _Information
-
-
-def _clarabel_says(answer: object) -> tuple[str, str]:
-    status = str(cast("_Answer", answer).status)
-    return status, status
-
-
-def _osqp_says(answer: object) -> tuple[str, str]:
-    information = cast("_Answer", answer).info
-    return str(int(information.status_val)), str(information.status)
-
-
-def _scs_says(answer: object) -> tuple[str, str]:
-    information = cast("dict[str, dict[str, object]]", answer)["info"]
-    return str(information["status_val"]), str(information["status"])
-
-
-def _highs_says(answer: object) -> tuple[str, str]:
-    status = str(cast("dict[str, object]", answer)["model_status"])
-    return status, status
+    return look_up
 
 
 LIBRARIES: dict[str, _Library] = {
-    "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, _clarabel_says),
-    "osqp": _Library("OSQP", "osqp", OSQP, _osqp, _osqp_says),
-    "scs": _Library("SCS", "scs", SCS, _scs, _scs_says),
-    "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _highs_says, iterates=False),
+    "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, attrgetter("status")),
+    "osqp": _Library("OSQP", "osqp", OSQP, _osqp, attrgetter("info.status_val"), attrgetter("info.status")),
+    "scs": _Library("SCS", "scs", SCS, _scs, _entry("info", "status_val"), _entry("info", "status")),
+    "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _entry("model_status"), iterates=False),
 }
 """Names in the registry."""

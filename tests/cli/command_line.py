@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner, Result
 
@@ -17,6 +18,11 @@ from tests.algorithms.small_runs import SCHEMA, write_table
 assert callable(main)  # importing the module registers the commands
 _KEPT = tempfile.TemporaryDirectory(prefix="dpopt-demonstration-")
 COMMAND = [sys.executable, "-m", "dpopt"]
+
+
+def words(text: str) -> list[Any]:
+    """Return the words of a text."""
+    return text.split()
 
 
 def call(*arguments: object) -> Result:

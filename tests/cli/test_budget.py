@@ -11,7 +11,7 @@ import pytest
 
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.algorithms.small_runs import ROWS
-from tests.cli.command_line import call, inputs, refuse, succeed
+from tests.cli.command_line import call, inputs, refuse, succeed, words
 from tests.releases.test_ledgers import table_of
 
 WHERE = ["--neighbours", "add-remove", "--n0", ROWS]
@@ -26,17 +26,7 @@ COMMANDS: dict[str, list[object]] = {
     "lists release": ["--variables", "x1,x2", "--k", 1, "--n0", ROWS],
     "halfspaces release": ["--columns", "x,y", "--margin", 0.5, "--n0", ROWS],
 }
-LARGE = [
-    "--workload",
-    "marginals:1",
-    "--algorithm",
-    "noise",
-    "--epsilon",
-    500,
-    "--delta",
-    1e-9,
-    "--no-predict",
-]
+LARGE = words("--workload marginals:1 --algorithm noise --epsilon 500 --delta 1e-09 --no-predict")
 """A release for which the number of records can be measured: there are few of them."""
 WITHOUT_SCHEMA = ("degrees release", "lists release", "halfspaces release")
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from dpopt.errors import PrivateDataError, SchemaError
-from tests.cli.command_line import COMMAND, call, inputs, refuse, release_arguments, succeed
+from tests.cli.command_line import COMMAND, call, inputs, refuse, release_arguments, succeed, words
 
 NAMED = ["--algorithm", "dualquery"]
 OWNER = "(This message may quote the table: it is for its owner and is stored nowhere.)"
@@ -19,61 +19,57 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--delta"], "give the budget as --epsilon and --delta, or as --rho, and not both"),
-        (["--epsilon", 1, "--accountant", "zcdp"], "epsilon needs a delta: give --delta"),
-        (["--epsilon", 1, "--delta", 1e-6, "--rho", 1], "and not both"),
-        (["--epsilon", -1, "--delta", 1e-6], "epsilon of a budget: found -1.0"),
-        (["--epsilon", 1, "--delta", 1], "delta of a budget: found 1.0, expected a number between 0 and 1"),
-        (["--epsilon", 1, "--delta", 1.5], "delta of a budget: found 1.5"),
-        (["--rho", 1, "--accountant", "pure"], "found 'pure', expected 'zcdp'"),
-        (["--rho", 1, "--accountant", "moments"], "--accountant is one of"),
+        ("", "give the budget as --epsilon and --delta, or as --rho, and not both"),
+        ("--epsilon 1 --accountant zcdp", "epsilon needs a delta: give --delta"),
+        ("--epsilon 1 --delta 1e-06 --rho 1", "and not both"),
+        ("--epsilon -1 --delta 1e-06", "epsilon of a budget: found -1.0"),
+        ("--epsilon 1 --delta 1", "delta of a budget: found 1.0, expected a number between 0 and 1"),
+        ("--epsilon 1 --delta 1.5", "delta of a budget: found 1.5"),
+        ("--rho 1 --accountant pure", "found 'pure', expected 'zcdp'"),
+        ("--rho 1 --accountant moments", "--accountant is one of"),
+        ("--rho 1 --neighbours remove", "--neighbours is one of replace, add-remove; found 'remove'"),
+        ("--rho 1 --algorithm dualquery --plan-by hand", "--plan-by is one of"),
+        ("--rho 1 --algorithm dualquery --free-attributes zero", "--free-attributes is one of"),
         (
-            ["--rho", 1, "--neighbours", "remove"],
-            "--neighbours is one of replace, add-remove; found 'remove'",
-        ),
-        (["--rho", 1, *NAMED, "--plan-by", "hand"], "--plan-by is one of"),
-        (["--rho", 1, *NAMED, "--free-attributes", "zero"], "--free-attributes is one of"),
-        (
-            ["--rho", 1, *NAMED, "--record-encoding", "binary"],
+            "--rho 1 --algorithm dualquery --record-encoding binary",
             "--record-encoding is one of records, bits; found 'binary'",
         ),
-        (["--rho", 1, "--on-invalid", "keep"], "found 'keep'"),
-        (["--rho", 1, "--solver", "simplex"], "there is no solver 'simplex'"),
+        ("--rho 1 --on-invalid keep", "found 'keep'"),
+        ("--rho 1 --solver simplex", "there is no solver 'simplex'"),
         (
-            ["--rho", 1, "--solver", "highs:tight"],
+            "--rho 1 --solver highs:tight",
             "a formulation is one of aggregated, per-literal, clique; found 'tight'",
         ),
-        (["--rho", 1, "--algorithm", "mst"], f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
-        (["--rho", 1, "--algorithm", "projetcion"], "found 'projetcion' (did you mean 'projection'?)"),
-        (["--rho", 1, "--format", "xlsx"], "the format is one of csv, parquet, npz, baskets; found 'xlsx'"),
-        (["--rho", 1, "--rows", 0], "the number of rows must be a whole number of at least 1, found 0"),
-        (["--rho", 1, *NAMED, "--work", 0], "the work per round must be a whole number of at least 1"),
-        (["--rho", 1, *NAMED, "--seconds", -1], "the seconds per round must be a finite number above 0"),
-        (["--rho", 1, "--seed", -1], "the seed must be a whole number of at least 0"),
-        (["--rho", 1, *NAMED, "--step", "x"], "the step eta must be a decimal number"),
-        (["--rho", 1, "--neighbours", "replace", "--n0", 150], "n0 belongs to add-remove"),
-        (["--rho", 1, "--workload", "marginals:9"], "9-way queries were asked for"),
-        (["--rho", 1, "--workload", "all"], "'all'"),
-        (["--rho", 1, "--workload", "none.json"], "none.json"),
-        (["--rho", 1, "--workload", "conjunctions:2,count=99999999999"], "99,999,999,999 conjunctions"),
-        (["--rho", 1, "--workload", "marginals:2,occurring"], "the schema declares none"),
+        ("--rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
+        ("--rho 1 --algorithm projetcion", "found 'projetcion' (did you mean 'projection'?)"),
+        ("--rho 1 --format xlsx", "the format is one of csv, parquet, npz, baskets; found 'xlsx'"),
+        ("--rho 1 --rows 0", "the number of rows must be a whole number of at least 1, found 0"),
+        ("--rho 1 --algorithm dualquery --work 0", "the work per round must be a whole number of at least 1"),
         (
-            ["--algorithm", "dualquery", "--rho", 1e-9, "--n0", 200],
-            "is too small for two rounds on n = 200 records",
+            "--rho 1 --algorithm dualquery --seconds -1",
+            "the seconds per round must be a finite number above 0",
         ),
+        ("--rho 1 --seed -1", "the seed must be a whole number of at least 0"),
+        ("--rho 1 --algorithm dualquery --step x", "the step eta must be a decimal number"),
+        ("--rho 1 --neighbours replace --n0 150", "n0 belongs to add-remove"),
+        ("--rho 1 --workload marginals:9", "9-way queries were asked for"),
+        ("--rho 1 --workload all", "'all'"),
+        ("--rho 1 --workload none.json", "none.json"),
+        ("--rho 1 --workload conjunctions:2,count=99999999999", "99,999,999,999 conjunctions"),
+        ("--rho 1 --workload marginals:2,occurring", "the schema declares none"),
+        ("--algorithm dualquery --rho 1e-09 --n0 200", "is too small for two rounds on n = 200 records"),
         (
-            ["--rho", 0.001, "--n0", 200, *NAMED, "--rounds", 99, "--draws", 99, "--step", 2],
+            "--rho 0.001 --n0 200 --algorithm dualquery --rounds 99 --draws 99 --step 2",
             "T = 99, s = 99, eta = 2 cost epsilon",
         ),
     ],
 )
 def test_what_is_wrong_with_a_release_is_one_message_and_leaves_nothing_behind(
-    tmp_path: Path, options: list[object], message: str
+    tmp_path: Path, options: str, message: str
 ) -> None:
     table, schema = inputs(tmp_path)
     usual = ["--schema", schema, "--workload", "marginals:2", "--out", tmp_path / "out", "--no-predict"]
-    given = [] if options == ["--delta"] else options
-    text = refuse("release", table, *usual, *given)
+    text = refuse("release", table, *usual, *words(options))
     assert message in text
     assert text.splitlines()[-1].startswith("error: ")
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "schema.json"}
@@ -163,12 +159,12 @@ def test_an_out_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 
 def test_folders_that_are_no_releases_are_refused_by_each_command(tmp_path: Path) -> None:
     table, _ = inputs(tmp_path)
-    for words in (
+    for asked in (
         ["resume", tmp_path, table],
         ["evaluate", tmp_path, table],
         ["replay", tmp_path, "-o", "x"],
     ):
-        assert "is no release folder: there is no file plan.json" in refuse(*words)
+        assert "is no release folder: there is no file plan.json" in refuse(*asked)
 
 
 def test_a_finished_run_is_not_resumed_and_its_table_is_not_even_opened(tmp_path: Path) -> None:

@@ -11,71 +11,28 @@ import typer
 import dpopt
 from dpopt.algorithms.registry import OPTIONS
 from dpopt.cli.application import application
-from tests.cli.command_line import call, inputs, refuse, succeed
+from tests.cli.command_line import call, inputs, refuse, succeed, words
 
-HEAVY = [
-    "cvxpy",
-    "highspy",
-    "llvmlite",
-    "matplotlib",
-    "numba",
-    "numpy",
-    "opendp",
-    "ortools",
-    "pandas",
-    "pulp",
-    "pyarrow",
-    "scipy",
-]
+HEAVY = words("cvxpy highspy llvmlite matplotlib numba numpy opendp ortools pandas pulp pyarrow scipy")
+GROUPS = {
+    "schema": "infer check",
+    "budget": "create show",
+    "histogram": "plan release answer export",
+    "grid": "plan release answer export",
+    "intervals": "plan release answer export from-histogram",
+    "halfspaces": "plan release answer",
+    "degrees": "release answer export",
+    "sorted": "release answer export",
+    "summary": "plan release answer",
+    "lists": "plan release answer",
+    "model": "list show export solve",
+}
+"""Groups of commands, and the commands of each."""
 COMMANDS = [
-    ["demo"],
-    ["schema", "infer"],
-    ["schema", "check"],
-    ["budget", "create"],
-    ["budget", "show"],
-    ["plan"],
-    ["release"],
-    ["resume"],
-    ["replay"],
-    ["certify"],
-    ["reweight"],
-    ["evaluate"],
-    ["histogram", "plan"],
-    ["histogram", "release"],
-    ["histogram", "answer"],
-    ["histogram", "export"],
-    ["grid", "plan"],
-    ["grid", "release"],
-    ["grid", "answer"],
-    ["grid", "export"],
-    ["intervals", "plan"],
-    ["intervals", "release"],
-    ["intervals", "answer"],
-    ["intervals", "export"],
-    ["intervals", "from-histogram"],
-    ["halfspaces", "plan"],
-    ["halfspaces", "release"],
-    ["halfspaces", "answer"],
-    ["degrees", "release"],
-    ["degrees", "answer"],
-    ["degrees", "export"],
-    ["sorted", "release"],
-    ["sorted", "answer"],
-    ["sorted", "export"],
-    ["summary", "plan"],
-    ["summary", "release"],
-    ["summary", "answer"],
-    ["lists", "plan"],
-    ["lists", "release"],
-    ["lists", "answer"],
-    ["polynomial"],
-    ["model", "list"],
-    ["model", "show"],
-    ["model", "export"],
-    ["model", "solve"],
-    ["compare"],
-    ["solvers"],
+    [one]
+    for one in words("demo plan release resume replay certify reweight evaluate polynomial compare solvers")
 ]
+COMMANDS += [[group, name] for group, names in GROUPS.items() for name in words(names)]
 WATCHED = """
 import json, sys
 from dpopt.algorithms.registry import OPTIONS
@@ -92,25 +49,25 @@ print("loaded:", sorted(set(heavy) & set(sys.modules)))
 """
 
 
-def leaves(command: object, words: list[str]) -> list[list[str]]:
+def leaves(command: object, above: list[str]) -> list[list[str]]:
     below: dict[str, object] = getattr(command, "commands", {})
-    return [leaf for name in below for leaf in leaves(below[name], [*words, name])] or [words]
+    return [leaf for name in below for leaf in leaves(below[name], [*above, name])] or [above]
 
 
 def test_the_list_of_commands_here_is_complete() -> None:
     assert sorted(leaves(typer.main.get_command(application), [])) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_each_command_explains_itself_and_each_of_its_options(words: list[str]) -> None:
-    text = succeed(*words, "--help")
-    assert text == succeed(*words, "-h")
-    if words in (["plan"], ["release"]):  # each algorithm's options are shown where it is named
-        text += "".join(succeed(*words, "--algorithm", name, "--help") for name in OPTIONS)
-    command: object = typer.main.get_command(application)
-    for word in words:
-        command = command.commands[word]  # type: ignore[attr-defined]
-    for parameter in command.params:  # type: ignore[attr-defined]
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_each_command_explains_itself_and_each_of_its_options(command: list[str]) -> None:
+    text = succeed(*command, "--help")
+    assert text == succeed(*command, "-h")
+    if command in ("plan", ["release"]):  # each algorithm's options are shown where it is named
+        text += "".join(succeed(*command, "--algorithm", name, "--help") for name in OPTIONS)
+    found: object = typer.main.get_command(application)
+    for word in command:
+        found = found.commands[word]  # type: ignore[attr-defined]
+    for parameter in found.params:  # type: ignore[attr-defined]
         assert parameter.help or parameter.name == "help", parameter.name
         for option in parameter.opts:
             assert option in text, option
@@ -132,26 +89,26 @@ def test_the_version_is_shown() -> None:
     assert succeed("--version") == f"dpopt {dpopt.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [[], ["schema"]])
-def test_without_a_command_the_help_is_shown(words: list[str]) -> None:
-    result = call(*words)
+@pytest.mark.parametrize("group", [[], ["schema"]])
+def test_without_a_command_the_help_is_shown(group: list[str]) -> None:
+    result = call(*group)
     assert result.exit_code == 2
     assert "Commands" in result.output
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("typed", "message"),
     [
-        (["frobnicate"], "No such command 'frobnicate'"),
-        (["release"], "Missing argument"),
-        (["release", "people.csv"], "Missing option"),
-        (["plan", "--frobnicate"], "No such option"),
-        (["plan", "--schema", "s", "--workload", "w", "--n", "many"], "Invalid value for '--n'"),
-        (["evaluate", "folder", "table", "more"], "unexpected extra argument"),
+        ("frobnicate", "No such command 'frobnicate'"),
+        ("release", "Missing argument"),
+        ("release people.csv", "Missing option"),
+        ("plan --frobnicate", "No such option"),
+        ("plan --schema s --workload w --n many", "Invalid value for '--n'"),
+        ("evaluate folder table more", "unexpected extra argument"),
     ],
 )
-def test_a_command_that_is_typed_wrong_is_explained(words: list[str], message: str) -> None:
-    result = call(*words)
+def test_a_command_that_is_typed_wrong_is_explained(typed: str, message: str) -> None:
+    result = call(*words(typed))
     assert result.exit_code == 2
     assert message.lower() in " ".join(result.stderr.split()).lower()
     assert result.stdout == ""
@@ -173,17 +130,6 @@ def test_help_shows_the_options_of_the_named_algorithm_and_of_no_other(command: 
 
 def test_an_option_of_another_algorithm_is_refused_with_those_that_have_it(tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
-    asked = [
-        "--workload",
-        "marginals:1",
-        "--algorithm",
-        "mwem",
-        "--epsilon",
-        1,
-        "--delta",
-        1e-9,
-        "--smoothing",
-        1,
-    ]
+    asked = words("--workload marginals:1 --algorithm mwem --epsilon 1 --delta 1e-09 --smoothing 1")
     message = refuse("release", table, "--schema", schema, *asked, "-o", tmp_path / "out")
     assert "--smoothing is an option of projection, adaptive" in message

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import COMMAND, inputs, refuse, start, succeed
+from tests.cli.command_line import COMMAND, inputs, refuse, start, succeed, words
 
 ROUNDS = 40
 PATIENCE = 60.0
@@ -23,20 +23,9 @@ def slow_release(folder: Path) -> list[object]:
     """Return a release whose rounds take long enough to stop it between them: many sweeps of the local search."""
     table, schema = inputs(folder)
     size = [
-        "--algorithm",
-        "dualquery",
-        "--neighbours",
-        "replace",
-        "--epsilon",
-        "1e5",
-        "--delta",
-        "1e-6",
-        "--rounds",
+        *words("--algorithm dualquery --neighbours replace --epsilon 1e5 --delta 1e-6 --rounds"),
         ROUNDS,
-        "--draws",
-        20,
-        "--work",
-        30_000,
+        *words("--draws 20 --work 30000"),
     ]
     where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out", "--no-predict"]
     return ["release", table, *where, *size]

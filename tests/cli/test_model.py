@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpopt.models.catalogue import CATALOGUE
-from tests.cli.command_line import inputs, refuse, release_arguments, succeed
+from tests.cli.command_line import inputs, refuse, release_arguments, succeed, words
 from tests.models.catalogue import instance_files
 
 INSTANCE = next(path for path in instance_files() if path.parent.parent.name == "best_response")
@@ -18,12 +18,9 @@ def test_every_model_is_listed_once() -> None:
     lines = succeed("model", "list").splitlines()
     assert [line.split()[0] for line in lines] == ["best_response", *CATALOGUE]
     listed = json.loads(succeed("model", "list", "--json"))["models"]
-    assert {one["name"] for one in listed if one["closed_form"]} == {
-        "isotonic_regression",
-        "isotonic_median_regression",
-        "tree_consistency",
-        "interval_partition",
-    }
+    assert {one["name"] for one in listed if one["closed_form"]} == set(
+        words("isotonic_regression isotonic_median_regression tree_consistency interval_partition")
+    )
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

@@ -15,23 +15,15 @@ import pytest
 import typer
 
 from dpopt.cli.application import application
-from tests.cli.command_line import inputs, release_arguments, succeed
+from tests.cli.command_line import inputs, release_arguments, succeed, words
 from tests.comparison.test_cases import write as write_instance
 
 OWNERS = {"draft.json", "timings.json", "run.log", "later.log"}
 """What depends on the table without a charge."""
 
-READ = {
-    "--budget",
-    "--schema",
-    "--names",
-    "--hierarchy",
-    "--release",
-    "--evaluate",
-    "--query-file",
-    "--data",
-    "--histogram",
-}
+READ = set(
+    words("--budget --schema --names --hierarchy --release --evaluate --query-file --data --histogram")
+)
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
 

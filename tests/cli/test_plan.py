@@ -9,7 +9,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
-from tests.cli.command_line import inputs, refuse, succeed
+from tests.cli.command_line import inputs, refuse, succeed, words
 
 NAMED = ["--algorithm", "dualquery"]
 SMALL = [*NAMED, "--n", 5000, "--epsilon", 1, "--delta", 1e-6, "--no-predict"]
@@ -29,20 +29,11 @@ def planned(public: list[object], *more: object) -> dict[str, Any]:
 
 def test_a_plan_is_printed_as_json(public: list[object]) -> None:
     found = planned(public, *SMALL)
-    assert set(found) == {
-        "plan",
-        "queries",
-        "workload_fingerprint",
-        "neighbours",
-        "unit",
-        "epsilon",
-        "delta",
-        "rho",
-        "accountants",
-        "accuracy",
-        "chosen",
-        "memory",
-    }
+    assert set(found) == set(
+        words(
+            "plan queries workload_fingerprint neighbours unit epsilon delta rho accountants accuracy chosen memory"
+        )
+    )
     assert found["chosen"] is None
     assert [row["accountant"] for row in found["accountants"]] == [kind.value for kind in Accountant]
     assert {*found["accountants"][0]} == {"accountant", "delta", "epsilon", "refused", "used"}
@@ -108,22 +99,17 @@ def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--rounds", 20], {"rounds": 20}),
-        (["--draws", 20], {"draws": 20}),
-        (["--step", "0.30"], {"step": "0.30"}),
-        (
-            ["--rounds", 7, "--draws", 5, "--step", 1],
-            {"rounds": 7, "draws": 5, "step": "1", "chosen_by": "given"},
-        ),
-        (["--plan-by", "bound"], {"chosen_by": "least proven bound"}),
-        (["--record-encoding", "bits"], {"encoding": "bits"}),
-        (["--free-attributes", "random"], {"free_attributes": "random"}),
+        ("--rounds 20", {"rounds": 20}),
+        ("--draws 20", {"draws": 20}),
+        ("--step 0.30", {"step": "0.30"}),
+        ("--rounds 7 --draws 5 --step 1", {"rounds": 7, "draws": 5, "step": "1", "chosen_by": "given"}),
+        ("--plan-by bound", {"chosen_by": "least proven bound"}),
+        ("--record-encoding bits", {"encoding": "bits"}),
+        ("--free-attributes random", {"free_attributes": "random"}),
     ],
 )
-def test_what_is_fixed_stays_fixed(
-    public: list[object], options: list[object], expected: dict[str, object]
-) -> None:
-    made = planned(public, *SMALL, *options)["plan"]
+def test_what_is_fixed_stays_fixed(public: list[object], options: str, expected: dict[str, object]) -> None:
+    made = planned(public, *SMALL, *words(options))["plan"]
     assert {name: made[name] for name in expected} == expected
 
 
@@ -151,20 +137,12 @@ def test_estimated_marginals_leave_accountants_without_a_figure(public: list[obj
 def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> None:
     asked = ["--n", 5000, "--error", 0.2, "--confidence", 0.9]
     found = planned(public, *asked)
-    assert set(found) == {
-        "accuracy",
-        "confidence",
-        "theorem",
-        "rounds",
-        "draws",
-        "step",
-        "solver_gap_allowed",
-        "size",
-        "neighbours",
-        "epsilon_wanted",
-        "accountants",
-        "sharpened_bound_of_the_same_parameters",
-    }
+    assert set(found) == set(
+        words(
+            "accuracy confidence theorem rounds draws step solver_gap_allowed size neighbours "
+            " epsilon_wanted accountants sharpened_bound_of_the_same_parameters"
+        )
+    )
     assert (found["epsilon_wanted"], found["step"]) == (1.0, "0.05")
     assert all(row["size_needed"] > 5000 for row in found["accountants"])
     text = succeed("plan", *public, *asked)
@@ -193,71 +171,47 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--epsilon", 1, "--delta", 1e-6], "the plan needs a number of records: give --n"),
-        (["--neighbours", "replace", "--n", 9, "--n0", 9], "--n0 is for add-remove"),
-        (["--n", 9, "--n0", 9], "found --n and --n0"),
-        (["--n", 0, "--rho", 1], "the public size must be a whole number of at least 1, found 0"),
-        (["--n", 9], "give the budget as --epsilon and --delta, or as --rho, and not both"),
-        (["--n", 9, "--epsilon", 1, "--accountant", "zcdp"], "epsilon needs a delta: give --delta"),
-        (["--n", 9, "--epsilon", 1, "--delta", 1e-6, "--rho", 1], "and not both"),
-        (["--n", 9, "--epsilon", -1, "--delta", 1e-6], "epsilon of a budget: found -1.0"),
-        (["--n", 9, "--epsilon", 1, "--delta", 1], "delta of a budget: found 1.0"),
-        (["--n", 9, "--epsilon", "nan", "--delta", 1e-6], "epsilon of a budget: found nan"),
+        ("--epsilon 1 --delta 1e-06", "the plan needs a number of records: give --n"),
+        ("--neighbours replace --n 9 --n0 9", "--n0 is for add-remove"),
+        ("--n 9 --n0 9", "found --n and --n0"),
+        ("--n 0 --rho 1", "the public size must be a whole number of at least 1, found 0"),
+        ("--n 9", "give the budget as --epsilon and --delta, or as --rho, and not both"),
+        ("--n 9 --epsilon 1 --accountant zcdp", "epsilon needs a delta: give --delta"),
+        ("--n 9 --epsilon 1 --delta 1e-06 --rho 1", "and not both"),
+        ("--n 9 --epsilon -1 --delta 1e-06", "epsilon of a budget: found -1.0"),
+        ("--n 9 --epsilon 1 --delta 1", "delta of a budget: found 1.0"),
+        ("--n 9 --epsilon nan --delta 1e-06", "epsilon of a budget: found nan"),
         (
-            ["--n", 9, "--epsilon", 1, "--delta", 1e-12, "--accountant", "gdp"],
+            "--n 9 --epsilon 1 --delta 1e-12 --accountant gdp",
             "expected at least 1e-9 with the accountant 'gdp'",
         ),
-        (["--n", 9, "--rho", 1, "--accountant", "renyi"], "--accountant is one of pure, theorem, per-round"),
-        (["--n", 9, "--rho", 1, "--neighbours", "swap"], "--neighbours is one of replace, add-remove"),
-        (["--n", 9, "--rho", 1, *NAMED, "--plan-by", "luck"], "--plan-by is one of rule, simulation, bound"),
+        ("--n 9 --rho 1 --accountant renyi", "--accountant is one of pure, theorem, per-round"),
+        ("--n 9 --rho 1 --neighbours swap", "--neighbours is one of replace, add-remove"),
+        ("--n 9 --rho 1 --algorithm dualquery --plan-by luck", "--plan-by is one of rule, simulation, bound"),
+        ("--n 9 --rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
+        ("--n 9 --rho 1 --algorithm dualqury", "(did you mean 'dualquery'?)"),
+        ("--n 9 --rho 1 --density 1", "--density is the public share of ones in the table"),
+        ("--n 9 --rho 1 --density 0.1", "--density is the share of ones in a table of zeros and ones"),
         (
-            ["--n", 9, "--rho", 1, "--algorithm", "mst"],
-            f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'",
-        ),
-        (["--n", 9, "--rho", 1, "--algorithm", "dualqury"], "(did you mean 'dualquery'?)"),
-        (["--n", 9, "--rho", 1, "--density", 1], "--density is the public share of ones in the table"),
-        (
-            ["--n", 9, "--rho", 1, "--density", 0.1],
-            "--density is the share of ones in a table of zeros and ones",
-        ),
-        (
-            ["--n", 9, "--rho", 1, *NAMED, "--step", "big"],
+            "--n 9 --rho 1 --algorithm dualquery --step big",
             "the step eta must be a decimal number such as 1.4",
         ),
         (
-            ["--n", 9, "--rho", 1, *NAMED, "--rounds", 0],
+            "--n 9 --rho 1 --algorithm dualquery --rounds 0",
             "the number of rounds must be a whole number of at least 1",
         ),
+        ("--algorithm dualquery --n0 100 --rho 0", "is too small for two rounds on n = 100 records"),
         (
-            ["--algorithm", "dualquery", "--n0", 100, "--rho", 0],
-            "is too small for two rounds on n = 100 records",
-        ),
-        (
-            [
-                "--algorithm",
-                "dualquery",
-                "--n",
-                100,
-                "--rho",
-                0.01,
-                "--rounds",
-                90,
-                "--draws",
-                90,
-                "--step",
-                2,
-            ],
+            "--algorithm dualquery --n 100 --rho 0.01 --rounds 90 --draws 90 --step 2",
             "T = 90, s = 90, eta = 2 cost epsilon =",
         ),
-        (["--n", 9, "--error", 0.1, "--rho", 1], "--error goes with --epsilon and --delta"),
-        (["--n", 9, "--error", 0.1, "--rounds", 5], "--error fixes rounds, draws and step"),
-        (["--n", 9, "--error", 2], "the largest error allowed: found 2.0"),
-        (["--n", 9, "--error", 0.1, "--confidence", 95], "the failure probability"),
-        (["--n", 9, "--error", 0.001], "more than the 1,000,000 rounds that are possible"),
-        (["--n", 9, "--error", 0.1, "--delta", 2], "delta of a budget: found 2.0"),
+        ("--n 9 --error 0.1 --rho 1", "--error goes with --epsilon and --delta"),
+        ("--n 9 --error 0.1 --rounds 5", "--error fixes rounds, draws and step"),
+        ("--n 9 --error 2", "the largest error allowed: found 2.0"),
+        ("--n 9 --error 0.1 --confidence 95", "the failure probability"),
+        ("--n 9 --error 0.001", "more than the 1,000,000 rounds that are possible"),
+        ("--n 9 --error 0.1 --delta 2", "delta of a budget: found 2.0"),
     ],
 )
-def test_a_plan_that_cannot_be_made_is_refused(
-    public: list[object], options: list[object], message: str
-) -> None:
-    assert message in refuse("plan", *public, *options)
+def test_a_plan_that_cannot_be_made_is_refused(public: list[object], options: str, message: str) -> None:
+    assert message in refuse("plan", *public, *words(options))

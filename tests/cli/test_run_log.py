@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.command_line import refuse, release_arguments, succeed
+from tests.cli.command_line import refuse, release_arguments, succeed, words
 
 
 def events(path: Path) -> list[dict[str, Any]]:
@@ -47,14 +47,9 @@ def test_a_log_of_a_release_and_of_its_continuation(tmp_path: Path) -> None:
         (5, False),
     ]
     assert [line["solve_seconds"] is None for line in rounds] == [True, True, False, False, False]
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "plan.json",
-        "release.json",
-        "schema.json",
-        "synthetic.csv",
-        "transcript.jsonl",
-        "workload.json",
-    ]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == words(
+        "plan.json release.json schema.json synthetic.csv transcript.jsonl workload.json"
+    )
 
 
 def test_a_log_is_refused_where_it_would_be_published_or_lost(tmp_path: Path) -> None:

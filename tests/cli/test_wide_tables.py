@@ -10,23 +10,11 @@ import scipy.sparse as sp
 
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.schema.schema import Schema
-from tests.cli.command_line import inputs, refuse, release_arguments, succeed
+from tests.cli.command_line import inputs, refuse, release_arguments, succeed, words
 from tests.wide_tables import FILES, some_cells, write_baskets, write_pairs
 
 CELLS = some_cells(50, 40)
-QUICK = [
-    "--algorithm",
-    "dualquery",
-    "--epsilon",
-    "1e5",
-    "--delta",
-    "1e-6",
-    "--rounds",
-    4,
-    "--draws",
-    8,
-    "--no-predict",
-]
+QUICK = words("--algorithm dualquery --epsilon 1e5 --delta 1e-6 --rounds 4 --draws 8 --no-predict")
 QUERIES = ["--workload", "conjunctions:2,count=100,seed=1"]
 COLUMNS = ["--binary-columns", 40]
 
@@ -74,10 +62,7 @@ def test_baskets_and_pairs_say_how_they_are_numbered(tmp_path: Path) -> None:
     write_pairs(other / "table", CELLS, separator=" ", header=False)
     arguments = [
         *COLUMNS,
-        "--layout",
-        "pairs",
-        "--no-header",
-        "--pair-columns",
+        *words("--layout pairs --no-header --pair-columns"),
         "1, 2",
         "--separator",
         "blanks",
@@ -107,38 +92,37 @@ def test_a_plan_needs_the_number_of_columns_alone() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give either --schema (a file that declares the attributes) or --binary-columns"),
-        ([*COLUMNS, "--schema", "SCHEMA"], "found both"),
-        (["--schema", "SCHEMA", "--names", "NAMES"], "--names goes with --binary-columns"),
-        (["--schema", "SCHEMA", "--layout", "npz"], "--layout: for wide tables"),
+        ("", "give either --schema (a file that declares the attributes) or --binary-columns"),
+        ("--binary-columns 40 --schema SCHEMA", "found both"),
+        ("--schema SCHEMA --names NAMES", "--names goes with --binary-columns"),
+        ("--schema SCHEMA --layout npz", "--layout: for wide tables"),
+        ("--schema SCHEMA --first-item 1 --pair-columns 1,2", "--first-item and --pair-columns"),
+        ("--binary-columns 0", "the number of binary attributes is a whole number from 1"),
+        ("--binary-columns 39", "40 columns, and 39 are declared"),
+        ("--binary-columns 40 --names NAMES", "40 columns are declared, and 2 names were given"),
+        ("--binary-columns 40 --names none.txt", "none.txt cannot be read: No such file"),
         (
-            ["--schema", "SCHEMA", "--first-item", 1, "--pair-columns", "1,2"],
-            "--first-item and --pair-columns",
-        ),
-        (["--binary-columns", 0], "the number of binary attributes is a whole number from 1"),
-        (["--binary-columns", 39], "40 columns, and 39 are declared"),
-        ([*COLUMNS, "--names", "NAMES"], "40 columns are declared, and 2 names were given"),
-        ([*COLUMNS, "--names", "none.txt"], "none.txt cannot be read: No such file"),
-        (
-            [*COLUMNS, "--layout", "csv"],
+            "--binary-columns 40 --layout csv",
             "the layout of a wide table is one of npz, mtx, baskets, pairs, bits",
         ),
-        ([*COLUMNS, "--layout", "pairs"], "first bytes show npz"),
-        ([*COLUMNS, "--first-item", 1], "--first-item) is for the layout baskets or pairs"),
-        ([*COLUMNS, "--no-header"], "--no-header) is for the layout pairs"),
-        ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1"], "such as 1,2; found '1'"),
-        ([*COLUMNS, "--layout", "pairs", "--pair-columns", "1,1"], "two different numbers"),
-        ([*COLUMNS, "--format", "excel"], "the format is one of csv, parquet, npz, baskets"),
-        ([*COLUMNS, "--record-encoding", "bits"], "are bits already"),
-        ([*COLUMNS, "--engine", "stream"], "--engine memory"),
+        ("--binary-columns 40 --layout pairs", "first bytes show npz"),
+        ("--binary-columns 40 --first-item 1", "--first-item) is for the layout baskets or pairs"),
+        ("--binary-columns 40 --no-header", "--no-header) is for the layout pairs"),
+        ("--binary-columns 40 --layout pairs --pair-columns 1", "such as 1,2; found '1'"),
+        ("--binary-columns 40 --layout pairs --pair-columns 1,1", "two different numbers"),
+        ("--binary-columns 40 --format excel", "the format is one of csv, parquet, npz, baskets"),
+        ("--binary-columns 40 --record-encoding bits", "are bits already"),
+        ("--binary-columns 40 --engine stream", "--engine memory"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(tmp_path: Path, arguments: list[object], message: str) -> None:
+def test_what_does_not_fit_together_is_refused(tmp_path: Path, arguments: str, message: str) -> None:
     inputs(tmp_path)
     FILES["csr"](tmp_path / "table.npz", CELLS)
     (tmp_path / "names.txt").write_text("a\nb\n")
     places: dict[object, object] = {"SCHEMA": tmp_path / "schema.json", "NAMES": tmp_path / "names.txt"}
-    assert message in refuse(*release(tmp_path / "table.npz", *(places.get(one, one) for one in arguments)))
+    assert message in refuse(
+        *release(tmp_path / "table.npz", *(places.get(one, one) for one in words(arguments)))
+    )
     assert not (tmp_path / "out").exists()
 
 

@@ -17,8 +17,6 @@ from dpopt.comparison.instances import (
     clauses_from_text,
     read_instance,
     record_from_text,
-    text_from_clauses,
-    text_from_record,
 )
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models import AsMip, Formulation, point_from_record, record_from_point, round_program
@@ -43,6 +41,7 @@ from tests.strategies import clause_lists, clauses_of
 FILES = instance_files()
 WRITE = load_script(MODELS / "write_instances.py")
 PUBLIC = load_script(MODELS / "public_rounds.py")
+TEXT = load_script(MODELS / "instance_text.py")
 EACH_FILE = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
@@ -187,18 +186,17 @@ def test_the_ascent_ends_where_no_change_of_one_code_gains() -> None:
 
 
 def test_what_is_known_is_written_and_read_again(tmp_path: Path) -> None:
-    text = load_script(MODELS / "instance_text.py")
     path = WRITE.family_file(PUBLIC.FAMILIES["adult-rules"], 40)
     instance, written = read_instance(path), path.read_text(encoding="utf-8")
-    assert text.with_known(written, text.Known.of(instance)) == written
-    first = text.Known.first(instance.problem, instance.record, "hand")
+    assert TEXT.with_known(written, TEXT.Known.of(instance)) == written
+    first = TEXT.Known.first(instance.problem, instance.record, "hand")
     copy = tmp_path / "copy.toml"
-    copy.write_text(text.with_known(written, first), encoding="utf-8")
+    copy.write_text(TEXT.with_known(written, first), encoding="utf-8")
     again = read_instance(copy)
     assert again.problem.fingerprint() == instance.problem.fingerprint()
     assert (again.optimum, again.best_known) == (None, instance.best_known)
     assert again.bound == again.stated["proven_bound"] == instance.problem.upper_bound()
-    known = text.Known.of(again)
+    known = TEXT.Known.of(again)
     assert (known.found_by, known.bound_by, known.proven_by) == (
         "hand",
         "the sum of the positive weights",
@@ -538,7 +536,7 @@ def test_clauses_written_are_the_clauses_read(
     clauses: Clauses, agreed: list[int] | None, data: st.DataObject
 ) -> None:
     weights = np.array([data.draw(WEIGHTS) for _ in range(len(clauses))], dtype=np.int64)
-    text = text_from_clauses(clauses, weights, agreed)
+    text = TEXT.text_from_clauses(clauses, weights, agreed)
     found, weighed = clauses_from_text(text, agreed)
     assert weighed.tolist() == weights.tolist()
     assert found.accepted.tolist() == clauses.accepted.tolist()
@@ -563,7 +561,7 @@ def test_a_text_says_which_numbers_are_accepted() -> None:
     found, weights = clauses_from_text(text, None)
     assert found.fingerprint() == expected.fingerprint()
     assert weights.tolist() == [2, -1, 7, 1]
-    assert text_from_clauses(found, weights) == text
+    assert TEXT.text_from_clauses(found, weights) == text
     parity, _ = clauses_from_text("2 17=3 20!=5 35=0\n", [1, 3])
     assert parity.fingerprint() == clauses_of([(literals, 0b1010)]).fingerprint()
 
@@ -600,11 +598,11 @@ def test_agreed_numbers_beyond_the_width_of_a_clause_are_refused() -> None:
 @given(st.lists(st.integers(0, 10**6), max_size=20))
 def test_records_written_are_the_records_read(codes: list[int]) -> None:
     record = np.array(codes, dtype=np.int32)
-    assert record_from_text(text_from_record(record), record.size).tolist() == codes
+    assert record_from_text(TEXT.text_from_record(record), record.size).tolist() == codes
 
 
 def test_a_record_names_the_codes_that_are_not_zero() -> None:
-    assert text_from_record(np.array([0, 5, 0, 2], dtype=np.int32)) == "1=5 3=2"
+    assert TEXT.text_from_record(np.array([0, 5, 0, 2], dtype=np.int32)) == "1=5 3=2"
     assert record_from_text(" 1=5\n3=2 ", 4).tolist() == [0, 5, 0, 2]
 
 

@@ -134,9 +134,3 @@ def test_a_limit_outside_its_range_is_refused(field: str, values: list[Any]) -> 
     for value in values:
         with pytest.raises(ProgramError, match=field):
             SolveLimits(**{field: value})
-
-
-def test_another_gap_or_seed_leaves_the_rest() -> None:
-    limits = SolveLimits(seconds=3.0, work=7, threads=2, seed=5)
-    assert limits.with_gap(2.0) == SolveLimits(seconds=3.0, work=7, gap=2.0, threads=2, seed=5)
-    assert limits.with_seed(6) == SolveLimits(seconds=3.0, work=7, threads=2, seed=6)

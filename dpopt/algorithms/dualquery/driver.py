@@ -82,7 +82,7 @@ class BestResponder:
         """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
         problem = round_program(self.clauses, self.sizes, sampled, self.rules)
         hint = self.feasible if hint is None else hint
-        limits = self.limits.with_seed((self.limits.seed + sampled.round) % 2**31)
+        limits = replace(self.limits, seed=(self.limits.seed + sampled.round) % 2**31)
         asked = time.perf_counter()
         result = self._ask(problem, limits, hint)
         solve_seconds = time.perf_counter() - asked  # by our own clock, not by the solver's word

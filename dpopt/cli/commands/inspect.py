@@ -89,40 +89,33 @@ def evaluate(
 @command("solvers")
 def solvers(as_json: options.JsonOption = False) -> None:
     """List the solvers, what they accept and give, and whether they can run here."""
-    from rich.table import Table
-
-    from dpopt.cli.reports.reports import console
+    from dpopt.cli.reports.reports import print_table
     from dpopt.solvers.registry import solver_names
 
     rows = [_solver_row(name) for name in solver_names()]
     if as_json:
         print_json({"solvers": rows})
         return
-    table = Table("solver", "status", "accepts and gives", "remark")
-    for row in rows:
-        table.add_row(row["name"], row["status"], ", ".join(row["capabilities"]), row["explanation"])
-    console().print(table)
+    shown = [(row["name"], row["status"], ", ".join(row["capabilities"]), row["explanation"]) for row in rows]
+    print_table(("solver", "status", "accepts and gives", "remark"), shown)
 
 
 def _solver_row(name: str) -> dict[str, Any]:
     from dpopt.errors import SolverUnavailableError
+    from dpopt.programs.solver import Capability
     from dpopt.solvers.registry import get_solver, whether_it_runs
 
+    status, capabilities = "broken", frozenset[Capability]()
     try:
         solver = get_solver(name)
+        availability, capabilities = whether_it_runs(solver), solver.capabilities
+        explanation, status = availability.explanation, availability.status.value
     except SolverUnavailableError as problem:  # from outside, and broken
-        return {
-            "name": name,
-            "available": False,
-            "status": "broken",
-            "explanation": str(problem),
-            "capabilities": [],
-        }
-    availability = whether_it_runs(solver)
+        explanation = str(problem)
     return {
         "name": name,
-        "available": availability.available,
-        "status": availability.status.value,
-        "explanation": availability.explanation,
-        "capabilities": sorted(capability.name.lower() for capability in solver.capabilities),
+        "available": status == "available",
+        "status": status,
+        "explanation": explanation,
+        "capabilities": sorted(capability.name.lower() for capability in capabilities),
     }

@@ -12,7 +12,6 @@ from dpopt.cli.application import application, command
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.models.best_responses.rewarded_clauses import Formulation
     from dpopt.models.model import Model, Solution
 
 model_group = typer.Typer(
@@ -23,6 +22,10 @@ model_group = typer.Typer(
 application.add_typer(model_group, name="model")
 
 _RESPONSE = "best_response"
+_OWNERS = dict.fromkeys(("release", "round_number", "instance", "formulation"), _RESPONSE) | {
+    "histogram": "tree_consistency"
+}
+"""Options of `Source` that are for one model."""
 _Json = Annotated[bool, "--json", "Print JSON."]
 
 
@@ -172,19 +175,17 @@ def _show_page(name: str, *, as_json: bool) -> None:
 def _model(source: Source) -> Model:
     from dpopt.models.catalogue import build_model
 
+    for field, owner in _OWNERS.items():
+        if getattr(source, field) is not None and source.name != owner:
+            option = "--round" if field == "round_number" else f"--{field}"
+            raise PlanError(f"{option} belongs to {owner}; found the model {source.name}")
+    sources = ("release", "data", "instance", "histogram")
+    given = [f"--{field}" for field in sources if getattr(source, field) is not None]
+    if len(given) > 1:
+        raise PlanError(f"found {' and '.join(given)}; give one of them")
     if source.name == _RESPONSE:
         return _response(source)
-    for given, option in (
-        (source.release, "--release"),
-        (source.round_number, "--round"),
-        (source.instance, "--instance"),
-        (source.formulation, "--formulation"),
-    ):
-        if given is not None:
-            raise PlanError(f"{option} belongs to {_RESPONSE}; found the model {source.name}")
     if source.histogram is not None:
-        if source.name != "tree_consistency" or source.data is not None:
-            raise PlanError("--histogram belongs to tree_consistency, in place of --data")
         return _of_histogram(source.histogram)
     return build_model(source.name, None if source.data is None else _numbers(source.data))
 
@@ -208,29 +209,19 @@ def _of_histogram(path: Path) -> Model:
     return found.model()
 
 
-def _of_round(folder: Path, number: int, formulation: Formulation) -> Model:
-    from dpopt.algorithms.replay import load
-
-    return load(folder).best_response(number, formulation)
-
-
 def _response(source: Source) -> Model:
     from dpopt.models.best_responses.best_response import best_response
     from dpopt.releases.solver_choice import formulation_named
 
     formulation = formulation_named(source.formulation or "per-literal")
-    if source.histogram is not None:
-        raise PlanError("--histogram belongs to tree_consistency; found the model best_response")
     if (source.release is None) != (source.round_number is None):
         raise PlanError(
             "--release and --round go together: the folder of a DualQuery release, and a round of it"
         )
-    sources = {"--release": source.release, "--data": source.data, "--instance": source.instance}
-    given = [option for option, value in sources.items() if value is not None]
-    if len(given) > 1:
-        raise PlanError(f"found {' and '.join(given)}; give one of them")
     if source.release is not None and source.round_number is not None:
-        return _of_round(source.release, source.round_number, formulation)
+        from dpopt.algorithms.replay import load
+
+        return load(source.release).best_response(source.round_number, formulation)
     from dpopt.comparison.instances import read_instance
     from dpopt.models.catalogue import instances
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.reports.reports import console
+from dpopt.cli.reports.reports import console, print_table
 
 if TYPE_CHECKING:
     from dpopt.private.evaluation import NonPrivateRuleReport
@@ -56,17 +55,12 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
             f"all {report.rows:,} rows obey the {len(report.names)} rules (NOT private; stored nowhere)"
         )
         return
-    table = Table(
-        "rule",
-        "rows that break it",
-        "first such row",
+    found = zip(report.names, report.broken, report.first_rows, strict=True)
+    print_table(
+        ("rule", "rows that break it", "first such row"),
+        [(name, f"{broken:,}", f"{first:,}") for name, broken, first in found if broken],
         title="broken rules (NOT private)",
-        title_justify="left",
     )
-    for name, broken, first in zip(report.names, report.broken, report.first_rows, strict=True):
-        if broken:
-            table.add_row(name, f"{broken:,}", f"{first:,}")
-    out.print(table)
     numbered = "rows of data" if all_rows else "the rows that are counted, without the others,"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "

@@ -84,6 +84,15 @@ class RunLog(Silent):
         except OSError:
             self.close()  # a full disk must not end a run that has drawn
 
+    def ended(self, error: BaseException | None) -> None:
+        """Write how the run ended, and close the file."""
+        if error is None:
+            self.line("finish")
+        else:
+            how = "interrupted" if isinstance(error, typer.Exit | KeyboardInterrupt) else "failed"
+            self.line(how, error=type(error).__name__)
+        self.close()
+
     def close(self) -> None:
         """Close the file; later messages are dropped."""
         if self._file is not None:
@@ -191,7 +200,7 @@ def reporting(
         check_owners_file(option, path, folder, what)
     if timings is not None and log is not None and timings.resolve() == log.resolve():
         raise PlanError(f"--timings and --log both name {log}; name two files")
-    writes = _opened(log, command)
+    writes = None if log is None else RunLog(log, command=command)
     try:
         with TerminalProgress(quiet=quiet) as shown:
             yield shown if writes is None else Together(shown, writes)
@@ -202,7 +211,8 @@ def reporting(
         typer.echo(f"interrupted; {then}", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finally:
-        _close(writes)
+        if writes is not None:
+            writes.ended(sys.exc_info()[1])
     if timings is not None:
         shown.write_timings(timings)
 
@@ -225,23 +235,3 @@ def check_owners_file(option: str, path: Path | None, folder: Path, what: str) -
         )
     if place.is_dir() or not place.parent.is_dir():
         raise PlanError(f"{option} {path} cannot be written: name a file in a folder that exists")
-
-
-def _opened(log: Path | None, command: str) -> RunLog | None:
-    if log is None:
-        return None
-
-    return RunLog(log, command=command)
-
-
-def _close(writes: RunLog | None) -> None:
-    """Write how the run ended, and close the log."""
-    if writes is None:
-        return
-    error = sys.exc_info()[1]
-    if error is None:
-        writes.line("finish")
-    else:
-        ended = "interrupted" if isinstance(error, typer.Exit | KeyboardInterrupt) else "failed"
-        writes.line(ended, error=type(error).__name__)
-    writes.close()

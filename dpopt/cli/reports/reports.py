@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,14 @@ def _shown(spent: float, places: int) -> str:
 def console() -> Console:
     """Return the console of standard output; names and values are printed as they are, brackets and colons included."""
     return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:
+    """Print a table with its title on the left."""
+    table = Table(*headings, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def report_plan(explained: Mapping[str, Any]) -> None:
@@ -109,18 +117,17 @@ def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
 
 
 def _print_accountants(accountants: list[Mapping[str, Any]]) -> None:
-    out = console()
-    table = Table(
-        "accountant", "epsilon", "delta", title="what each accountant charges", title_justify="left"
-    )
-    for row in accountants:
-        epsilon = f"{row['epsilon']:.4f}" if row["epsilon"] is not None else "–"
-        table.add_row(
-            row["accountant"] + (" (this plan's)" if row["used"] else ""), epsilon, f"{row['delta']:g}"
+    rows = [
+        (
+            row["accountant"] + (" (this plan's)" if row["used"] else ""),
+            "–" if row["epsilon"] is None else f"{row['epsilon']:.4f}",
+            f"{row['delta']:g}",
         )
-    out.print(table)
+        for row in accountants
+    ]
+    print_table(("accountant", "epsilon", "delta"), rows, title="what each accountant charges")
     for reason in dict.fromkeys(row["refused"] for row in accountants if row["refused"]):
-        out.print(f"–: {reason}")
+        console().print(f"–: {reason}")
 
 
 def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
@@ -299,18 +306,16 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
 def report_certified(report: Mapping[str, Any]) -> None:
     """Print the gaps of certified rounds, proven and reported, in all and by third of the run."""
     out, found = console(), report["summary"]
-    table = Table(
-        "rounds", "certified", "proven: mean", "largest", "reported: mean", "largest", title_justify="left"
-    )
-    table.title = "gap between record and bound, divided by the draws"
+    rows = []
     for name, row in (("all", found), *((third["rounds"], third) for third in found["by_third"])):
         figures = [
             "–" if gaps is None else f"{gaps[key]:.4f}"
             for gaps in (row["proven_gap_over_draws"], row["reported_gap_over_draws"])
             for key in ("mean", "largest")
         ]
-        table.add_row(name, f"{row['rounds_certified']:,}", *figures)
-    out.print(table)
+        rows.append((name, f"{row['rounds_certified']:,}", *figures))
+    headings = ("rounds", "certified", "proven: mean", "largest", "reported: mean", "largest")
+    print_table(headings, rows, title="gap between record and bound, divided by the draws")
     out.print(
         f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, without any "
         "solver's word"
@@ -328,22 +333,16 @@ def report_certified(report: Mapping[str, Any]) -> None:
 
 def report_errors(errors: Mapping[str, Any]) -> None:
     """Print errors against the truth, marked as not private."""
-    out = console()
-    table = Table(
-        "",
-        "largest error",
-        "mean error",
+    compared = {"release": errors}
+    if errors.get("reweighted") is not None:
+        compared["re-weighted"] = errors["reweighted"]
+    compared |= {f"baseline: {name}": row for name, row in errors["baselines"].items()}
+    print_table(
+        ("", "largest error", "mean error"),
+        [(name, f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}") for name, row in compared.items()],
         title=f"{errors['queries']:,} queries (NOT private)",
-        title_justify="left",
     )
-    table.add_row("release", f"{errors['max_error']:.4f}", f"{errors['mean_error']:.5f}")
-    reweighted = errors.get("reweighted")
-    if reweighted is not None:
-        table.add_row("re-weighted", f"{reweighted['max_error']:.4f}", f"{reweighted['mean_error']:.5f}")
-    for name, row in errors["baselines"].items():
-        table.add_row(f"baseline: {name}", f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}")
-    out.print(table)
-    out.print(f"worst query: {errors['worst_query']}")
+    console().print(f"worst query: {errors['worst_query']}")
 
 
 def report_rows(path: Path, *, rows: int) -> None:
@@ -351,20 +350,22 @@ def report_rows(path: Path, *, rows: int) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         header, *lines = csv.reader(file)
     shown = lines[:: max(1, len(lines) // rows)][:rows]
-    table = Table("", *[f"record {number}" for number in range(1, len(shown) + 1)])
-    for name, *values in zip(header, *shown, strict=True):
-        table.add_row(name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
-    console().print(table)
+    turned = [
+        (name, *(f"{float(value):.4f}" if name == "weight" else value for value in values))
+        for name, *values in zip(header, *shown, strict=True)
+    ]
+    print_table(("", *(f"record {number}" for number in range(1, len(shown) + 1))), turned)
 
 
 def print_answers(heading: str, answers: Mapping[str, RangeAnswer], confidence: float) -> None:
     """Print a table of what was asked, with values, standard errors and intervals."""
-    from rich.table import Table
-
-    table = Table(
-        heading, "records", "standard error", f"{100 * confidence:.12g}% interval", title_justify="left"
-    )
-    for text, answer in answers.items():
-        interval = f"{answer.low:,.1f} to {answer.high:,.1f}"
-        table.add_row(text, f"{answer.value:,.1f}", f"{answer.standard_error:,.1f}", interval)
-    console().print(table)
+    rows = [
+        (
+            text,
+            f"{answer.value:,.1f}",
+            f"{answer.standard_error:,.1f}",
+            f"{answer.low:,.1f} to {answer.high:,.1f}",
+        )
+        for text, answer in answers.items()
+    ]
+    print_table((heading, "records", "standard error", f"{100 * confidence:.12g}% interval"), rows)

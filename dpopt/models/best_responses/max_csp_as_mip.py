@@ -253,7 +253,7 @@ class AsMip:
             reduction.shrink()
         ):  # an infeasible start helps no solver
             start = point_from_record(problem, reduction.shrink(), self.formulation)
-        limits = limits.with_gap(max(limits.gap or 0.0, WHOLE_GAP))
+        limits = replace(limits, gap=max(limits.gap or 0.0, WHOLE_GAP))
         answer = self.inner.solve(max_csp_as_mip(problem, self.formulation), limits, hint=start)
         seconds = time.perf_counter() - started
         if answer.solution is None:

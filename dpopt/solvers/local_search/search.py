@@ -274,11 +274,7 @@ def _what_is_wrong(program: MaxCsp, record: NDArray[np.int32], objective: int) -
 def _without_record(
     termination: Termination, limit: Limit | None, status: str, started: float
 ) -> SolveResult:
+    seconds = time.perf_counter() - started
     return SolveResult(
-        termination=termination,
-        limit=limit,
-        solver=NAME,
-        version=VERSION,
-        native_status=status,
-        seconds=time.perf_counter() - started,
+        termination, limit, solver=NAME, version=VERSION, native_status=status, seconds=seconds
     )

@@ -143,13 +143,8 @@ class InChildProcess:
         if isinstance(answer, SolveResult):
             return verified(program, replace(answer, seconds=time.perf_counter() - started))
         termination, limit, text = answer
-        return SolveResult(
-            termination=termination,
-            limit=limit,
-            solver=self._name,
-            native_status=text,
-            seconds=time.perf_counter() - started,
-        )
+        seconds = time.perf_counter() - started
+        return SolveResult(termination, limit, solver=self._name, native_status=text, seconds=seconds)
 
     def close(self) -> None:
         """End the child, if there is one. The next solve starts another."""

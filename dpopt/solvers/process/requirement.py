@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -116,16 +117,8 @@ def availability_of(requirements: Sequence[Requirement]) -> Availability:
 
 def version_numbers(text: str) -> tuple[int, ...]:
     """Return the leading whole numbers of a version: "9.15.6755" gives (9, 15, 6755), "4.0.0a12" gives (4, 0, 0)."""
-    numbers = []
-    for part in text.split("."):
-        digits = "".join(character for character in part if character.isdigit()) if part.isdigit() else part
-        leading = len(digits) - len(digits.lstrip("0123456789"))
-        if leading == 0:
-            break
-        numbers.append(int(digits[:leading]))
-        if leading < len(digits):
-            break
-    return tuple(numbers)
+    leading = re.match(r"\d+(\.\d+)*", text)
+    return tuple(map(int, leading[0].split("."))) if leading else ()
 
 
 @functools.cache
