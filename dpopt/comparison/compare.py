@@ -27,7 +27,7 @@ from dpopt.errors import DpoptError, PlanError, ProgramError, SolverUnavailableE
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
-from dpopt.programs.certificate import TOLERANCE, certify
+from dpopt.programs.certificate import certify, rounded_down
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Solver, why_refused
@@ -193,7 +193,7 @@ def _close(contestant: Contestant) -> None:
 
 def _row_of(nothing: Row, problem: MaxCsp, result: SolveResult) -> Row:
     """Return the row of a run, its figures computed from problem and record."""
-    value, bound = None, _whole(result.bound)
+    value, bound = None, None if result.bound is None else rounded_down(result.bound)
     refused = "the answer was refused" in result.native_status
     contradicted = [
         f"{text} {float(result.report[key]):g}"
@@ -226,10 +226,6 @@ def _finite(figure: float | str) -> float:
     if not math.isfinite(float(figure)):
         raise ValueError(f"stated {figure} where a number is expected")
     return float(figure)
-
-
-def _whole(bound: float | None) -> int | None:
-    return None if bound is None else math.floor(bound + TOLERANCE * max(1.0, abs(bound)))
 
 
 def _over_time(

@@ -140,16 +140,19 @@ def credible_bound(claimed: float | None, objective: float) -> float | None:
     return max(claimed, objective)
 
 
+def rounded_down(bound: float) -> int:
+    """Return a bound on whole objectives as a whole number; one that falls short of it by rounding counts as that number."""
+    return math.floor(bound + TOLERANCE * max(1.0, abs(bound)))
+
+
 def _whole_bound(program: MaxCsp, claimed: float | None, objective: int) -> int | None:
     """Return the bound as an integer, as the objective is one; never above the sum of the positive weights."""
     bound = credible_bound(claimed, objective)
     if bound is None:
         return None
-    if (
-        bound >= program.upper_bound()
-    ):  # first: a claim near the largest float plus its slack would be infinite
-        return program.upper_bound()
-    return min(math.floor(bound + TOLERANCE * max(1.0, abs(bound))), program.upper_bound())
+    # First: a claim near the largest float plus its slack would be infinite.
+    most = program.upper_bound()
+    return most if bound >= most else min(rounded_down(bound), most)
 
 
 def _proven_bound(program: MaxCsp, proven: Fraction | None, objective: int) -> int:

@@ -104,14 +104,8 @@ def _component(
     rules, gates = NO_RULES, gate_part == part
     if gates.any():
         whole = program.rules
-        rules = part_of(
-            whole,
-            whole.bounds,
-            whole.required,
-            gates,
-            gates[whole.gate_of_term()],
-            gates[whole.gate_of_child()],
-        )
+        terms, entries = gates[whole.gate_of_term()], gates[whole.gate_of_child()]
+        rules = part_of(whole, whole.bounds, whole.required, gates, terms, entries)
         codes = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rules = with_codes(rules, number, sizes, codes.astype(np.int32))
     return Component(

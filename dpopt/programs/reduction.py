@@ -156,7 +156,7 @@ def part_of(
     gates : (g,) bool
         Which gates stay.
     terms, entries : (t,) bool, (c,) bool
-        Which of their terms and children stay; the children are themselves among the gates that stay.
+        Which terms and children of gates that stay remain; such children are themselves among the gates that stay.
     """
     alive = np.zeros(rules.number_of_rules, dtype=np.bool_)
     alive[rules.rule_of[gates & required]] = True
@@ -208,7 +208,7 @@ def simplified(rules: ThresholdCircuit) -> tuple[ThresholdCircuit, str | None]:
         bounds = rules.bounds.copy()
         np.subtract.at(bounds, term_gate[~terms], low[~terms])
         np.subtract.at(bounds, parent[true[children]], rules.coefficients[true[children]])
-        rules = part_of(rules, bounds, required, gates, terms & gates[term_gate], open_entry & gates[parent])
+        rules = part_of(rules, bounds, required, gates, terms, open_entry)
     return rules, None
 
 

@@ -46,9 +46,7 @@ def formula(
     lines = []
     if isinstance(program, QuadraticProgram):
         for block in squares.values():
-            for number, name in islice(
-                zip(block.numbers.ravel().tolist(), block.names(), strict=True), shown
-            ):
+            for number, name in _numbered(block, shown):
                 part = slice(int(program.square_starts[number]), int(program.square_starts[number + 1]))
                 pairs = zip(
                     program.square_coefficients[part].tolist(),
@@ -65,12 +63,17 @@ def formula(
         pairs = zip(linear.objective[used].tolist(), names[used], strict=True)
         lines.append(f"{'maximize' if linear.maximize else 'minimize'}: {_trimmed(_sum(pairs, most))}")
     for block in rows.values():
-        for number, name in islice(zip(block.numbers.ravel().tolist(), block.names(), strict=True), shown):
+        for number, name in _numbered(block, shown):
             part = slice(int(linear.row_starts[number]), int(linear.row_starts[number + 1]))
             pairs = zip(linear.coefficients[part].tolist(), names[linear.columns[part]], strict=True)
             low, high = float(linear.row_lower[number]) + 0.0, float(linear.row_upper[number]) + 0.0  # no -0
             lines.append(f"{name}: {_between(_trimmed(_sum(pairs, most)) or '0', low, high)}")
     return lines
+
+
+def _numbered(block: Block, shown: int | None) -> Iterable[tuple[int, str]]:
+    """Return numbers and names of the first so many of a block."""
+    return islice(zip(block.numbers.ravel().tolist(), block.names(), strict=True), shown)
 
 
 def _between(total: str, low: float, high: float) -> str:

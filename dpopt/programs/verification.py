@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.programs.certificate import TOLERANCE, credible_bound
+from dpopt.programs.certificate import TOLERANCE, credible_bound, rounded_down
 from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
@@ -80,10 +79,8 @@ def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
     objective = program.objective(record)
     bound = credible_bound(result.bound, objective)
     if bound is not None:
-        bound = min(
-            bound, float(LARGEST_TOTAL_WEIGHT)
-        )  # near the largest float, the slack would make it infinite
-        bound = float(math.floor(bound + TOLERANCE * max(1.0, abs(bound))))
+        # Near the largest float, the slack would make it infinite.
+        bound = float(rounded_down(min(bound, float(LARGEST_TOTAL_WEIGHT))))
     changed = replace(result, objective=float(objective), bound=bound)
     if bound is not None and bound <= objective and result.termination is Termination.LIMIT:
         return replace(changed, termination=Termination.OPTIMAL, limit=None)

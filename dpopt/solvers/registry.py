@@ -52,6 +52,7 @@ _PULP_NEEDS: dict[str, tuple[Requirement, ...]] = {
     ),
 }
 
+_CONVEX, _MATH_OPT = "dpopt.solvers.cvxpy_convex:CvxpyConvex", "dpopt.solvers.math_opt:MathOpt"
 SOLVERS: dict[str, Entry] = {
     "local-search": Entry("dpopt.solvers.local_search.search:LocalSearch"),
     "cp-sat": Entry("dpopt.solvers.cp_sat:CpSat", (_ORTOOLS,)),
@@ -60,18 +61,14 @@ SOLVERS: dict[str, Entry] = {
     "glpk": Entry(
         "dpopt.solvers.glpk:Glpk", (ProgramOnPath("glpsol", "apt install glpk-utils"),), through_files=True
     ),
-    "gscip": Entry("dpopt.solvers.math_opt:MathOpt:gscip", (_ORTOOLS,)),
-    "mathopt-highs": Entry("dpopt.solvers.math_opt:MathOpt:mathopt-highs", (_ORTOOLS,)),
-    "glop": Entry("dpopt.solvers.math_opt:MathOpt:glop", (_ORTOOLS,)),
-    "pdlp": Entry("dpopt.solvers.math_opt:MathOpt:pdlp", (_ORTOOLS,)),
-    "clarabel": Entry(
-        "dpopt.solvers.cvxpy_convex:CvxpyConvex:clarabel", (_CVXPY, Library("clarabel", "clarabel"))
-    ),
-    "osqp": Entry("dpopt.solvers.cvxpy_convex:CvxpyConvex:osqp", (_CVXPY, Library("osqp", "osqp"))),
-    "scs": Entry("dpopt.solvers.cvxpy_convex:CvxpyConvex:scs", (_CVXPY, Library("scs", "scs"))),
-    "cvxpy-highs": Entry(
-        "dpopt.solvers.cvxpy_convex:CvxpyConvex:cvxpy-highs", (_CVXPY, Library("highspy", "highspy"))
-    ),
+    "gscip": Entry(f"{_MATH_OPT}:gscip", (_ORTOOLS,)),
+    "mathopt-highs": Entry(f"{_MATH_OPT}:mathopt-highs", (_ORTOOLS,)),
+    "glop": Entry(f"{_MATH_OPT}:glop", (_ORTOOLS,)),
+    "pdlp": Entry(f"{_MATH_OPT}:pdlp", (_ORTOOLS,)),
+    "clarabel": Entry(f"{_CONVEX}:clarabel", (_CVXPY, Library("clarabel", "clarabel"))),
+    "osqp": Entry(f"{_CONVEX}:osqp", (_CVXPY, Library("osqp", "osqp"))),
+    "scs": Entry(f"{_CONVEX}:scs", (_CVXPY, Library("scs", "scs"))),
+    "cvxpy-highs": Entry(f"{_CONVEX}:cvxpy-highs", (_CVXPY, Library("highspy", "highspy"))),
     "gurobi": Entry(
         "dpopt.solvers.gurobi:Gurobi",
         (

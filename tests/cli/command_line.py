@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import subprocess
 import sys
 import tempfile
@@ -74,3 +75,9 @@ def release_arguments(folder: Path, *more: object) -> list[object]:
     quick = [*budget, "--rounds", "5", "--draws", "8", "--no-predict"]
     where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out"]
     return ["release", table, *where, *quick, *more]
+
+
+def statement(folder: Path) -> dict[str, Any]:
+    """Return what a finished release states."""
+    found: dict[str, Any] = json.loads((folder / "release.json").read_text())
+    return found

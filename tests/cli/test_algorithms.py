@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from dpopt.algorithms.registry import OPTIONS as ALGORITHMS
 from dpopt.cli.reports.reports import report_plan
 from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
 from dpopt.releases.table_output import write_records
-from tests.cli.command_line import call, inputs, refuse, succeed, words
+from tests.cli.command_line import call, inputs, refuse, statement, succeed, words
 
 NAMED = [name for name in ALGORITHMS if name != "auto"]
 BUDGET = ["--epsilon", 2, "--delta", 1e-6]
@@ -36,11 +35,6 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
     demo_schema().write(folder / "schema.json")
     write_records(folder / "people.csv", demo_schema(), demo_codes()[:ROWS])
     return [folder / "people.csv", "--schema", folder / "schema.json", "--workload", "marginals:2", *BUDGET]
-
-
-def statement(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "release.json").read_text())
-    return found
 
 
 @pytest.mark.parametrize("algorithm", NAMED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from tests.algorithms.small_runs import small_release
 from tests.cli.command_line import call, refuse, start, succeed
-from tests.cli.test_interruption import PATIENCE, wait_until
+from tests.cli.test_interruption import stopped
 
 pytestmark = pytest.mark.solver("highs")
 
@@ -104,13 +103,8 @@ def test_an_interruption_keeps_the_rounds_that_are_done(tmp_path: Path) -> None:
     folder, target = tmp_path / "release", tmp_path / "bounds.json"
     small_release(folder, solver="local-search", rounds=400)
     process = start("certify", folder, "--solver", "none", "--out", target)
-    try:
-        wait_until(target.exists, process)
-        process.send_signal(signal.SIGINT)
-        output, messages = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert process.returncode == 130, messages
+    code, output, messages = stopped(process, target.exists)
+    assert code == 130, messages
     kept = len(stated(target)["rounds"])
     assert 1 <= kept < 400
     assert messages.splitlines()[-1] == f"interrupted after {kept} rounds; its rounds are kept in {target}"

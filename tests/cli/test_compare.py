@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
 from tests.algorithms.small_runs import small_release
 from tests.cli.command_line import call, refuse, start, succeed
-from tests.cli.test_interruption import PATIENCE, wait_until
+from tests.cli.test_interruption import stopped
 from tests.comparison.comparisons import comparison
 from tests.comparison.test_cases import write
 
@@ -89,13 +88,8 @@ def test_an_interruption_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
     process = start(
         *("compare", tmp_path / "set", "--solvers", "local-search", "--seconds", 1, "--out", results.parent)
     )
-    try:
-        wait_until(results.exists, process)
-        process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert process.returncode == 130, messages
+    code, _, messages = stopped(process, results.exists)
+    assert code == 130, messages
     kept = len(json.loads(results.read_text())["rows"])
     assert 1 <= kept < 20
     assert (

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from dpopt.private.engines import dask_workers
-from tests.cli.command_line import refuse, release_arguments, succeed
-
-
-def statement(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "release.json").read_text())
-    return found
+from tests.cli.command_line import refuse, release_arguments, statement, succeed
 
 
 def test_a_streamed_release_says_what_one_in_memory_says(tmp_path: Path) -> None:

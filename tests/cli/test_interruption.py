@@ -46,19 +46,26 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
         time.sleep(0.005)
 
 
-def stop(folder: Path, how: signal.Signals) -> tuple[int, str]:
-    """Start a slow release, stop it after its third record, and return exit code and messages."""
-    process = start(*slow_release(folder))
+def stopped(
+    process: subprocess.Popen[str], condition: Callable[[], bool], how: signal.Signals = signal.SIGINT
+) -> tuple[int, str, str]:
+    """Stop a process once something is true; return exit code, output and messages."""
     try:
-        wait_until(lambda: records(folder) >= 3, process)
+        wait_until(condition, process)
         process.send_signal(how)
         output, messages = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
+    return process.returncode, output, messages
+
+
+def stop(folder: Path, how: signal.Signals) -> tuple[int, str]:
+    """Start a slow release, stop it after its third record, and return exit code and messages."""
+    code, output, messages = stopped(start(*slow_release(folder)), lambda: records(folder) >= 3, how)
     assert output == ""
     assert not (folder / "out" / "release.json").exists()
     assert 3 <= records(folder) < ROUNDS
-    return process.returncode, messages
+    return code, messages
 
 
 def check_finished(folder: Path) -> None:

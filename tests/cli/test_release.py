@@ -10,12 +10,16 @@ import pytest
 
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes, write_table
-from tests.cli.command_line import call, demonstration, inputs, refuse, release_arguments, succeed, words
-
-
-def statement(folder: Path) -> dict[str, dict[str, object]]:
-    found: dict[str, dict[str, object]] = json.loads((folder / "release.json").read_text())
-    return found
+from tests.cli.command_line import (
+    call,
+    demonstration,
+    inputs,
+    refuse,
+    release_arguments,
+    statement,
+    succeed,
+    words,
+)
 
 
 def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:

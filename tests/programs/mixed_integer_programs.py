@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from dpopt.programs import MixedIntegerProgram
+from dpopt.programs import MixedIntegerProgram, QuadraticProgram
 
 INFINITY = float("inf")
 
@@ -38,6 +38,23 @@ def dense(
         lower,
         upper,
         np.asarray(integrality, dtype=np.bool_),
+    )
+
+
+def squares(
+    linear: MixedIntegerProgram, matrix: ArrayLike, targets: ArrayLike, weights: ArrayLike
+) -> QuadraticProgram:
+    """Return the program with the squares' matrix given in full."""
+    full = np.asarray(matrix, dtype=np.float64).reshape(np.size(targets), linear.number_of_variables)
+    row, column = np.nonzero(full)
+    starts = np.searchsorted(row, np.arange(full.shape[0] + 1)).astype(np.int64)
+    return QuadraticProgram(
+        linear,
+        starts,
+        column.astype(np.int32),
+        full[row, column],
+        np.asarray(targets, dtype=np.float64),
+        np.asarray(weights, dtype=np.float64),
     )
 
 

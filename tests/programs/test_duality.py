@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import NoSolutionError, ProgramError
-from dpopt.programs import MixedIntegerProgram, QuadraticProgram, SolveResult, Termination
+from dpopt.programs import MixedIntegerProgram, SolveResult, Termination
 from dpopt.programs.certificate import certify_point, exact_objective
 from dpopt.programs.duality import (
     GRID,
@@ -24,7 +24,7 @@ from dpopt.programs.duality import (
     linear_relaxation,
     quadratic_bound,
 )
-from tests.programs.mixed_integer_programs import INFINITY, dense
+from tests.programs.mixed_integer_programs import INFINITY, dense, squares
 
 FLOATS = st.one_of(
     st.integers(-(10**6), 10**6).map(float),
@@ -233,23 +233,9 @@ def test_the_relaxation_leaves_integrality_out_and_nothing_else() -> None:
     assert linear_relaxation(relaxed) is relaxed
 
 
-def squares(
-    rows: list[list[float]], targets: list[float], weights: list[float], linear: MixedIntegerProgram
-) -> QuadraticProgram:
-    matrix = np.array(rows, dtype=np.float64)
-    row, column = np.nonzero(matrix)
-    starts = np.searchsorted(row, np.arange(len(rows) + 1))
-    return QuadraticProgram(
-        linear, starts, column.astype(np.int32), matrix[row, column], np.array(targets), np.array(weights)
-    )
-
-
-SQUARE = squares(  # (x - 3)^2 / 2 + 2 (y + 1)^2 / 2 with x + y <= 1 on [0, 2]^2: optimum at (1, 0), value 3
-    [[1, 0], [0, 1]],
-    [3, -1],
-    [1, 2],
-    dense([0, 0], [[1, 1]], [(-INFINITY, 1)], [(0, 2), (0, 2)], [False, False], maximize=False),
-)
+# (x - 3)^2 / 2 + 2 (y + 1)^2 / 2 with x + y <= 1 on [0, 2]^2: optimum at (1, 0), value 3
+BOX = dense([0, 0], [[1, 1]], [(-INFINITY, 1)], [(0, 2), (0, 2)], [False, False], maximize=False)
+SQUARE = squares(BOX, [[1, 0], [0, 1]], [3, -1], [1, 2])
 
 
 def test_the_optimum_of_a_quadratic_program_is_proven_by_point_and_multipliers() -> None:

@@ -6,6 +6,7 @@ solver in tests/models/test_instances.py.
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -17,33 +18,21 @@ from dpopt.errors import ProgramError
 from dpopt.models import accepting_max_csp
 from dpopt.programs import Capability, Limit, MaxCsp, SolveLimits, Solver, SolveResult, Termination, certify
 from dpopt.programs.solver import why_refused
-from dpopt.solvers import get_solver, solver_names
+from dpopt.solvers import get_solver
 from tests.circuits import Gate, among, best_feasible_value, circuit_of, every, some
 from tests.models.catalogue import enumerated_optimum
 from tests.models.draws import conjunctive_problems, problems
 from tests.solvers.test_local_search import random_problem
+from tests.solvers.test_program_solvers import those_with as solvers_with
 from tests.strategies import clauses_of
 
-MAX_CSP, MIP = Capability.MAX_CSP, Capability.MIP
-
-
-def those_with(*capabilities: Capability, without: tuple[str, ...] = ()) -> pytest.MarkDecorator:
-    """Parametrize over the solvers of best responses that have all of these capabilities besides."""
-    return pytest.mark.parametrize(
-        "solver",
-        [
-            pytest.param(name, marks=pytest.mark.solver(name))
-            for name in solver_names()
-            if get_solver(name).capabilities & {MAX_CSP, MIP}
-            and set(capabilities) <= get_solver(name).capabilities
-            and name not in without
-        ],
-        indirect=True,
-    )
-
-
+those_with = functools.partial(solvers_with, either=(Capability.MAX_CSP, Capability.MIP))
+"""Parametrizes over the solvers of best responses that have all of these capabilities besides."""
 EVERY = those_with()
 LIMITS = SolveLimits(seconds=60.0)
+few_examples = functools.partial(
+    settings, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)  # solvers keep no state
 
 
 @pytest.fixture
@@ -76,9 +65,7 @@ def test_random_rounds_are_solved_to_the_enumerated_optimum(solver: Solver) -> N
 
 
 @EVERY
-@settings(
-    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)  # solvers keep no state
+@few_examples(max_examples=20)
 @given(program=conjunctive_problems(), hinted=st.booleans(), seed=st.integers(0, 99))
 def test_all_widths_signs_and_negations_are_right(
     solver: Solver, program: MaxCsp, hinted: bool, seed: int
@@ -127,7 +114,7 @@ def test_large_weights_and_domains_do_no_harm(solver: Solver) -> None:
 
 
 @EVERY
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@few_examples(max_examples=25)
 @given(program=problems(with_rules=False))
 def test_clauses_of_every_kind_are_exact(solver: Solver, program: MaxCsp) -> None:
     """Parities, thresholds and any other set of accepted numbers of true literals."""
@@ -136,7 +123,7 @@ def test_clauses_of_every_kind_are_exact(solver: Solver, program: MaxCsp) -> Non
 
 
 @EVERY
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@few_examples(max_examples=40)
 @given(program=problems(with_rules=True))
 def test_rules_are_kept_and_contradictions_are_infeasible(solver: Solver, program: MaxCsp) -> None:
     """Circuits of every kind; a solver of cardinality rules refuses the others and says why."""
@@ -180,12 +167,8 @@ def test_rules_that_contradict_are_no_failure(solver: Solver) -> None:
     program = MaxCsp(np.array(sizes), clauses_of([([(0, 1, True)], 2)]), np.array([3]), rules)
     result = solver.solve(program, SolveLimits(seconds=5.0))
     assert (result.solution, result.objective) == (None, None)
-    expected = (
-        {Termination.INFEASIBLE}
-        if solver.name != "local-search"
-        else {Termination.INFEASIBLE, Termination.LIMIT}
-    )
-    assert result.termination in expected
+    unproven = {Termination.LIMIT} if solver.name == "local-search" else set()
+    assert result.termination in {Termination.INFEASIBLE, *unproven}
 
 
 @those_with(Capability.DETERMINISTIC_LIMIT)
@@ -235,9 +218,8 @@ def test_a_gap_that_anything_meets_ends_the_search_at_once(solver: Solver) -> No
 @EVERY
 def test_more_threads_give_the_same_optimum(solver: Solver) -> None:
     program = random_problem([3, 2, 4, 1, 2], 25, 4)
-    assert solver.solve(program, SolveLimits(seconds=60.0, threads=2)).objective == enumerated_optimum(
-        program
-    )
+    found = solver.solve(program, SolveLimits(seconds=60.0, threads=2))
+    assert found.objective == enumerated_optimum(program)
 
 
 @EVERY

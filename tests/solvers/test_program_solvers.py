@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import ArrayLike
 
 from dpopt.errors import ProgramError
 from dpopt.models import max_csp_as_mip
@@ -18,31 +17,32 @@ from dpopt.programs import (
     Limit,
     MixedIntegerProgram,
     Program,
-    QuadraticProgram,
     SolveLimits,
     Solver,
     Termination,
 )
 from dpopt.programs.duality import dual_bound, linear_relaxation, quadratic_bound
 from dpopt.solvers import get_solver, solver_names
-from tests.programs.mixed_integer_programs import INFINITY, dense
+from tests.programs.mixed_integer_programs import INFINITY, dense, squares
 from tests.solvers.test_local_search import random_problem
 
 LIMITS = SolveLimits(seconds=60.0)
 FIRST_ORDER = ("pdlp", "osqp", "scs")
 
 
-def those_with(*capabilities: Capability, without: tuple[str, ...] = ()) -> pytest.MarkDecorator:
-    """Parametrize over the solvers that have all of these capabilities."""
-    return pytest.mark.parametrize(
-        "solver",
-        [
-            pytest.param(name, marks=pytest.mark.solver(name))
-            for name in solver_names()
-            if set(capabilities) <= get_solver(name).capabilities and name not in without
-        ],
-        indirect=True,
-    )
+def those_with(
+    *capabilities: Capability, without: tuple[str, ...] = (), either: tuple[Capability, ...] = ()
+) -> pytest.MarkDecorator:
+    """Parametrize over the solvers that have all of these capabilities, and one of `either` if there are any."""
+    names = [
+        name
+        for name in solver_names()
+        if set(capabilities) <= get_solver(name).capabilities
+        and (not either or get_solver(name).capabilities & set(either))
+        and name not in without
+    ]
+    solvers = [pytest.param(name, marks=pytest.mark.solver(name)) for name in names]
+    return pytest.mark.parametrize("solver", solvers, indirect=True)
 
 
 LINEAR = those_with(Capability.LP)
@@ -73,14 +73,8 @@ def solver(request: pytest.FixtureRequest) -> Solver:
 @pytest.mark.parametrize("maximize", [True, False])
 def test_a_linear_program_is_solved(solver: Solver, maximize: bool) -> None:
     sign = 1 if maximize else -1
-    program = dense(
-        sign * np.array([1, 1]),
-        [[1, 2]],
-        [(-INFINITY, 3)],
-        [(0, 2), (0, 2)],
-        [False, False],
-        maximize=maximize,
-    )
+    c, rows, bounds = sign * np.array([1, 1]), [(-INFINITY, 3.0)], [(0.0, 2.0)] * 2
+    program = dense(c, [[1, 2]], rows, bounds, [False] * 2, maximize=maximize)
     result = solver.solve(program, LIMITS)
     assert result.termination is Termination.OPTIMAL
     assert result.objective == pytest.approx(sign * 2.5, abs=1e-6)
@@ -223,9 +217,8 @@ def test_a_time_limit_is_named_as_such_and_no_solution_is_made_up(solver: Solver
 def test_more_threads_and_another_seed_give_the_same_optimum(solver: Solver) -> None:
     program = feasible_program(3, maximize=True)
     expected = solver.solve(program, LIMITS).objective
-    assert solver.solve(program, SolveLimits(seconds=60.0, threads=2, seed=7)).objective == pytest.approx(
-        expected
-    )
+    found = solver.solve(program, SolveLimits(seconds=60.0, threads=2, seed=7))
+    assert found.objective == pytest.approx(expected)
 
 
 @those_with(
@@ -249,23 +242,6 @@ def test_a_knapsack_is_solved(solver: Solver, maximize: bool) -> None:
     assert (result.termination, result.objective) == (Termination.OPTIMAL, sign * 9)
     assert result.bound == (None if solver.name.startswith("pulp-") else sign * 9)
     assert result.require_solution().tolist() == [0, 1, 1]
-
-
-def squares(
-    linear: MixedIntegerProgram, matrix: ArrayLike, targets: ArrayLike, weights: ArrayLike
-) -> QuadraticProgram:
-    """Return the program with the squares' matrix given in full."""
-    full = np.asarray(matrix, dtype=np.float64).reshape(np.size(targets), linear.number_of_variables)
-    row, column = np.nonzero(full)
-    starts = np.searchsorted(row, np.arange(full.shape[0] + 1)).astype(np.int64)
-    return QuadraticProgram(
-        linear,
-        starts,
-        column.astype(np.int32),
-        full[row, column],
-        np.asarray(targets, dtype=np.float64),
-        np.asarray(weights, dtype=np.float64),
-    )
 
 
 def impossible(*integrality: bool) -> MixedIntegerProgram:
@@ -489,12 +465,8 @@ def test_a_projection_on_a_plane_is_that_of_the_formula(solver: Solver) -> None:
 @QUADRATIC
 def test_weighted_least_squares_is_that_of_the_normal_equations(solver: Solver) -> None:
     generator = np.random.default_rng(5)
-    f, t, w, c = (
-        generator.normal(size=(8, 4)),
-        generator.normal(size=8),
-        generator.random(8) + 0.5,
-        generator.normal(size=4),
-    )
+    f, t = generator.normal(size=(8, 4)), generator.normal(size=8)
+    w, c = generator.random(8) + 0.5, generator.normal(size=4)
     program = squares(dense(c, [], [], free(4), [False] * 4, maximize=False), f, t, w)
     expected = np.linalg.solve(f.T @ (w[:, None] * f), f.T @ (w * t) - c)
     result = solver.solve(program, LIMITS)
@@ -557,14 +529,8 @@ def test_a_program_without_variables_costs_its_targets(solver: Solver) -> None:
 def test_a_limit_of_iterations_is_named_as_such(solver: Solver) -> None:
     generator = np.random.default_rng(1)
     n = 60
-    linear = dense(
-        np.zeros(n),
-        generator.normal(size=(20, n)),
-        [(0.5, 0.6)] * 20,
-        [(0, 1)] * n,
-        [False] * n,
-        maximize=False,
-    )
+    matrix = generator.normal(size=(20, n))
+    linear = dense(np.zeros(n), matrix, [(0.5, 0.6)] * 20, [(0, 1)] * n, [False] * n, maximize=False)
     program = squares(linear, generator.normal(size=(n, n)), generator.normal(size=n) * 9, np.ones(n))
     result = solver.solve(program, SolveLimits(work=2, seconds=60.0))
     assert (result.termination, result.limit) == (Termination.LIMIT, Limit.WORK)

@@ -13,9 +13,8 @@ from dpopt.cli.reports.declared import reading_now
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    from dpopt.algorithms.after.certify import CertifiedRound, Certifier
+    from dpopt.algorithms.after.certify import CertifiedRound
     from dpopt.algorithms.synthetic_release import SyntheticRelease
-    from dpopt.programs.results import SolveLimits
 
 
 @command("reweight")
@@ -106,6 +105,7 @@ def certify(
     The release is never changed.
     """
     from dpopt.algorithms.after.certify import (
+        Certifier,
         certify_rounds,
         check_target,
         parse_rounds,
@@ -117,11 +117,19 @@ def certify(
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import report_certified
     from dpopt.programs.results import SolveLimits
+    from dpopt.releases.solver_choice import formulation_named, require_available, solver_with_duals
+    from dpopt.solvers.registry import get_solver
 
     if out is not None:
         check_target(out, folder)
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
-    certifier = _certifier(solver, lp_solver, formulation, limits, lift=lift)
+    certifier = Certifier(  # refuses what cannot run before anything is read
+        lp_solver=solver_with_duals(lp_solver),
+        solver=None if solver == "none" else require_available(get_solver(solver)),
+        formulation=formulation_named(formulation),
+        limits=limits,
+        lift=lift,
+    )
     finished = load(folder)
     known = [] if out is None else _known(out, folder, finished)
     wanted = parse_rounds(rounds, [played.sampled.round for played in finished.rounds])
@@ -176,20 +184,3 @@ def _mean_gap(rounds: list[CertifiedRound], finished: SyntheticRelease) -> float
 
     gaps = [one.proven_bound - one.objective for one in rounds]
     return sum(gaps) / (len(gaps) * DualQueryPlan.of(finished.job.plan).draws)
-
-
-def _certifier(
-    solver: str, lp_solver: str | None, formulation: str | None, limits: SolveLimits, *, lift: bool
-) -> Certifier:
-    """Return what bounds the rounds; refuse what cannot run before anything is read."""
-    from dpopt.algorithms.after.certify import Certifier
-    from dpopt.releases.solver_choice import formulation_named, require_available, solver_with_duals
-    from dpopt.solvers.registry import get_solver
-
-    return Certifier(
-        lp_solver=solver_with_duals(lp_solver),
-        solver=None if solver == "none" else require_available(get_solver(solver)),
-        formulation=formulation_named(formulation),
-        limits=limits,
-        lift=lift,
-    )

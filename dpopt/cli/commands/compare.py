@@ -56,7 +56,7 @@ def compare(
     from dpopt.cli.reports.reports_compare import report_case, report_comparison
     from dpopt.comparison.compare import compare as run_all
     from dpopt.comparison.parts import Comparison
-    from dpopt.comparison.tables import to_json
+    from dpopt.comparison.tables import PICTURE, to_json, write_results
     from dpopt.programs.results import SolveLimits
     from dpopt.releases.folder_files import check_empty, make_empty
 
@@ -77,7 +77,7 @@ def compare(
             nonlocal latest
             latest = so_far
             if out is not None:
-                _write(out, so_far)
+                write_results(out, so_far)
             progress.share(len(so_far.rows) / total)
             if not as_json and len(so_far.rows) % len(contestants) == 0:
                 report_case(so_far, so_far.facts[-1].name, None if stream.isatty() else stream)
@@ -89,8 +89,10 @@ def compare(
             interrupted = True
         progress.end("comparing solvers")
     if out is not None and latest.rows:
-        _write(out, latest)  # an interruption may have come between two steps
-        _draw(out, latest)
+        from dpopt.cli.pictures import draw_profiles
+
+        write_results(out, latest)  # an interruption may have come between two steps
+        draw_profiles(latest, out / PICTURE)
     print_json(to_json(latest)) if as_json else report_comparison(latest)
     if interrupted:
         kept = f"; they are kept in {out}" if out is not None else ""
@@ -152,16 +154,3 @@ def _cases(instances: list[Path], transcript: Path | None, rounds: str) -> list[
     if transcript is not None:
         return cases_from_transcript(transcript, rounds)
     return cases_from_instances(instances, note=lambda text: typer.echo(text, err=True))
-
-
-def _write(folder: Path, comparison: Comparison) -> None:
-    from dpopt.comparison.tables import write_results
-
-    write_results(folder, comparison)
-
-
-def _draw(folder: Path, comparison: Comparison) -> None:
-    from dpopt.cli.pictures import draw_profiles
-    from dpopt.comparison.tables import PICTURE
-
-    draw_profiles(comparison, folder / PICTURE)
