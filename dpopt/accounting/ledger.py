@@ -11,11 +11,8 @@ from dpopt.accounting.budget import Budget, PrivacySpent
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
-from dpopt.files.codec import encode
 
 __all__ = ["Budget", "Ledger", "PrivacySpent"]
-
-LEDGER_VERSION = 1
 
 
 class Account(Protocol):
@@ -185,20 +182,6 @@ class Ledger:
     def spent(self) -> PrivacySpent:
         """Return the totals of what was spent so far; infinite after `mark_not_private`."""
         return self._budget.spent(self._entries)
-
-    def to_json(self) -> dict[str, object]:
-        """Return relation, budget, charges and totals as a JSON object; all of it is public."""
-        return {
-            "dpopt_ledger": LEDGER_VERSION,
-            "relation": self._relation.value,
-            "neighbours": self._budget.neighbours(self._relation),
-            "budget": encode(self._budget),
-            "unit": self._budget.unit,
-            "private": self.is_private,
-            "entries": [encode(charge) for charge in self.entries],
-            "unspent": [encode(charge) for charge in self.unspent],
-            "spent": encode(self.spent()),
-        }
 
     def _pay(self, charges: Sequence[Charge]) -> None:
         if self._account is not None:

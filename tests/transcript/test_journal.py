@@ -33,6 +33,21 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
+def torn(path: Path, tail: bytes = b'{"crc":"12') -> Path:
+    """Return a journal behind whose last line a part of a further one stands."""
+    with path.open("ab") as file:
+        file.write(tail)
+    return path
+
+
+def marks(path: Path) -> list[Entry]:
+    """Return what a journal holds behind its entries, once it was opened again and closed."""
+    journal, contents = FileJournal.reopen(path)
+    journal.close()
+    assert contents.entries[: len(ENTRIES)] == ENTRIES
+    return contents.entries[len(ENTRIES) :]
+
+
 def test_entries_read_back_in_order(written: Path) -> None:
     contents = read_journal(written)
     assert contents.entries == ENTRIES
@@ -149,9 +164,7 @@ def test_every_cut_leaves_the_whole_lines_and_says_whether_one_is_torn(written: 
     "tail", [b"\0" * 40, b"\0" * 40 + b"\n", b"\n", b"garbage\n", b'{"crc":"00000000","entry":{}}\n']
 )
 def test_a_last_line_that_is_no_entry_is_torn(written: Path, tail: bytes) -> None:
-    with written.open("ab") as file:
-        file.write(tail)
-    contents = read_journal(written)
+    contents = read_journal(torn(written, tail))
     assert contents.entries == ENTRIES
     assert contents.torn
 
@@ -201,9 +214,7 @@ def test_a_journal_is_continued_where_it_ends(written: Path) -> None:
 
 
 def test_a_torn_line_is_replaced_by_a_mark(written: Path) -> None:
-    with written.open("ab") as file:
-        file.write(b'{"crc":"12')
-    journal, contents = FileJournal.reopen(written)
+    journal, contents = FileJournal.reopen(torn(written))
     marked = [*ENTRIES, {"kind": "torn"}]
     assert contents.entries == marked
     assert contents.length == written.stat().st_size
@@ -215,25 +226,16 @@ def test_a_torn_line_is_replaced_by_a_mark(written: Path) -> None:
 
 
 def test_the_mark_survives_a_second_interruption(written: Path) -> None:
-    with written.open("ab") as file:
-        file.write(b'{"crc":"12')
+    torn(written)
     for _ in range(2):  # the second time there is no torn line left, and the mark is still there
-        journal, contents = FileJournal.reopen(written)
-        journal.close()
-        assert contents.entries == [*ENTRIES, {"kind": "torn"}]
-    with written.open("ab") as file:
-        file.write(b'{"crc"')
-    journal, contents = FileJournal.reopen(written)
-    journal.close()
-    assert contents.entries == [*ENTRIES, {"kind": "torn"}, {"kind": "torn"}]
+        assert marks(written) == [{"kind": "torn"}]
+    assert marks(torn(written, b'{"crc"')) == [{"kind": "torn"}] * 2
 
 
 def test_an_interruption_while_the_mark_is_written_leaves_the_torn_line(
     written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with written.open("ab") as file:
-        file.write(b'{"crc":"12')
-    torn = written.read_bytes()
+    before = torn(written).read_bytes()
 
     def killed(self: Path, target: Path) -> Path:
         raise KeyboardInterrupt
@@ -242,17 +244,14 @@ def test_an_interruption_while_the_mark_is_written_leaves_the_torn_line(
         patch.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
             FileJournal.reopen(written)
-    assert written.read_bytes() == torn
-    journal, contents = FileJournal.reopen(written)
-    journal.close()
-    assert contents.entries == [*ENTRIES, {"kind": "torn"}]
+    assert written.read_bytes() == before
+    assert marks(written) == [{"kind": "torn"}]
 
 
 def test_the_mark_is_on_the_disk_before_it_takes_the_journals_name(
     written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with written.open("ab") as file:
-        file.write(b"x")
+    torn(written, b"x")
     events: list[str] = []
     fsync, replace = os.fsync, Path.replace
 
@@ -302,8 +301,7 @@ def test_a_second_writer_is_refused_until_the_first_ends(written: Path) -> None:
 
 def test_a_second_writer_is_refused_after_a_torn_line_was_replaced(written: Path) -> None:
     """The lock is on the file that has the name now, not on the one that was replaced."""
-    with written.open("ab") as file:
-        file.write(b"x")
+    torn(written, b"x")
     journal, _ = FileJournal.reopen(written)
     with pytest.raises(ReleaseFolderError, match="another process is writing"):
         FileJournal(written)
