@@ -1,3 +1,5 @@
+"""Public populations of zeros and ones: as distributions, and as tables that are written out."""
+
 from __future__ import annotations
 
 import hashlib
@@ -7,17 +9,23 @@ from math import prod
 import numpy as np
 import pytest
 
+from dpopt.errors import PlanError
+from dpopt.private.evaluation import non_private_errors
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.kernels import satisfied
-from dpopt.queries.workloads.workload import parse_workload
+from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.public_population import population as distribution_module
 from dpopt.releases.public_population.population import (
     ACTIVITY,
     BinaryPopulation,
     binary_population,
+    has_binary_population,
+    public_population,
+    public_table,
     zipf_shares,
 )
-from dpopt.schema.schema import Schema
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from tests.algorithms.small_runs import SCHEMA, workload
 
 RANKS = np.array([3, 0, 2], dtype=np.int64)
 
@@ -158,3 +166,51 @@ def test_a_distribution_on_some_attributes_is_part_of_the_distribution_on_all(
         for named in ([0], [3, 99, 100, 999], [999, 3, 3], list(range(1_000))):
             some = binary_population(1_000, seed=4, named=np.array(named))
             assert np.array_equal(some.ones, whole.ones[named])
+
+
+BOOLEAN = Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in "abc"))
+
+
+def one_way(schema: Schema) -> Workload:
+    return parse_workload("marginals:1", schema)
+
+
+def test_a_population_of_zeros_and_ones_is_for_wide_tables_or_a_declared_density() -> None:
+    assert has_binary_population(one_way(Schema.binary(3)), None)
+    assert has_binary_population(one_way(Schema.binary(3)), 0.1)
+    assert has_binary_population(one_way(BOOLEAN), 0.1)
+    assert not has_binary_population(one_way(BOOLEAN), None)
+    assert not has_binary_population(workload(), None)
+    with pytest.raises(PlanError, match="--density is the share of ones in a table of zeros and ones"):
+        has_binary_population(workload(), 0.1)
+
+
+def shares_of_ones(asked: Workload, density: float | None) -> list[float]:
+    """Return the share of ones of each attribute of a public table, from its errors against 'always 0'."""
+    table = public_table(asked, 4000, seed=1, density=density)
+    found = []
+    for attribute in range(len(asked.schema)):
+        ones = np.array([2 * attribute + 1])
+        errors = non_private_errors(table, asked.clauses.take(ones), {"never": np.zeros(1)})
+        found.append(errors["never"].max_error)
+    return found
+
+
+def test_a_table_of_zeros_and_ones_is_filled_as_declared() -> None:
+    assert np.mean(shares_of_ones(one_way(Schema.binary(60)), 0.05)) == pytest.approx(0.05, abs=0.01)
+    assert np.mean(shares_of_ones(one_way(Schema.binary(60)), None)) == pytest.approx(0.5, abs=0.1)
+
+
+def test_any_other_table_is_the_usual_population() -> None:
+    asked = parse_workload("marginals:1", SCHEMA)
+    columns = public_population(SCHEMA, 500, seed=3)
+    truth = np.concatenate(
+        [np.bincount(c, minlength=a.size) for c, a in zip(columns, SCHEMA.attributes, strict=True)]
+    )
+    errors = non_private_errors(public_table(asked, 500, seed=3), asked.queries, {"same": truth / 500})
+    assert errors["same"].max_error < 1e-12
+
+
+def test_a_wide_table_is_not_written_out() -> None:
+    with pytest.raises(PlanError, match="not predicted: on a table of 101 binary attributes .more than 100."):
+        public_table(one_way(Schema.binary(101)), 10, seed=1)
