@@ -1,7 +1,7 @@
 """The exact privacy loss of noisy counts, over all neighbours of tiny universes.
 
 The real curator, and the real drivers, play with noise that notes the exact counts, the distribution and the scale of each
-draw. The distributions themselves are known by their formulas, which `tests/statistics/test_noise_distribution.py` holds
+draw. The distributions themselves are known by their formulas, which `tests/statistics/test_draws.py` holds
 OpenDP's samplers against. A discrete Laplace distribution is cut into the cells "at most the smaller count", each number
 between the two counts, and "at least the larger": within a cell the ratio of two distributions is one number, and joint
 outcomes with one and the same ratio are put together, so that no divergence is lost.

@@ -2,7 +2,7 @@
 
 A selection's distribution is read off the whole numbers that the real curator draws from. A measurement's distribution is
 that of the noise of the scale that the curator asks for, around the counts that it gives: of the discrete distributions by
-their formulas, which `tests/statistics/test_noise_distribution.py` holds OpenDP's samplers against.
+their formulas, which `tests/statistics/test_draws.py` holds OpenDP's samplers against.
 """
 
 from __future__ import annotations

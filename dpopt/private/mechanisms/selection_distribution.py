@@ -144,7 +144,7 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.md.
 
     Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,
-    range over all neighbours) and `tests/statistics/test_selection_draws.py`.
+    range over all neighbours) and `tests/statistics/test_draws.py`.
     """
     top, clamp = max(scores), clamp_of(range_, spread)
     with localcontext(_context()):

@@ -213,7 +213,7 @@ class QueryWeights(SignedDraws):
     is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.md.
 
     Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
-    neighbours) and `tests/statistics/test_sampler_distribution.py` (chi-square with stated power).
+    neighbours) and `tests/statistics/test_draws.py` (chi-square with stated power).
     """
 
     def __init__(

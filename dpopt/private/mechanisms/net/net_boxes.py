@@ -76,7 +76,7 @@ class BoxSampler(StaysHere):
     have to change what is released. After 2^21 boxes none is cut any more, so memory stays below a public amount.
 
     Checked by `tests/private/test_net_boxes.py` (every output of every script of words, on a tiny net), and
-    `tests/statistics/test_net_draws.py` (chi-square against enumeration).
+    `tests/statistics/test_draws.py` (chi-square against enumeration).
 
     Source of the bounds: weak duality; of the draw: Dymetman, Bouchard and Carter 2012, "The OS* algorithm".
     """
