@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 ALLOWED = "codes that records may have"
 
-CHARGE = 4096.0
-"""What a repair pays for breaking another rule: four records' worth."""
-
 
 def rules_with_domains(problem: FitProblem) -> ThresholdCircuit:
     """Return the rules, and that every attribute has an allowed code: compound moves look at the rules alone."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, frozen
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.column_generation import generate_columns
-from dpopt.inference.records.feasible_layout import CHARGE, lay_out_feasible, new_room
+from dpopt.inference.records.feasible_layout import lay_out_feasible, new_room
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
 from dpopt.inference.records.start import check_one_way, choices_of, estimated_one_way, start_records
 from dpopt.public_random import PublicRandom
@@ -72,26 +72,16 @@ class Pool:
         from dpopt.inference.records.sweep_kernels import GAIN, sweep, sweep_feasibly
 
         self._keeping.refresh()
-        counters, records = self._keeping.counters, self.records
+        counters, choices, records = self._keeping.counters, self._choices, self.records
         order = np.argsort(self._order.words(len(records)), kind="stable")
         scaled = temperature * float(len(records)) ** 2
         if self._feasible is None:
-            return int(sweep(counters, self._choices, records, order, scaled, self._random))
-        gain = GAIN / self._largest_weight
-        return int(
-            sweep_feasibly(
-                counters,
-                self._choices,
-                self._feasible,
-                self._room,
-                records,
-                order,
-                scaled,
-                gain,
-                CHARGE,
-                self._random,
-            )
+            return int(sweep(counters, choices, records, order, 1, 0.0, scaled, self._random))
+        feasible, room, gain = self._feasible, self._room, GAIN / self._largest_weight
+        moved = sweep_feasibly(
+            counters, choices, feasible, room, records, order, 1, scaled, gain, self._random
         )
+        return int(moved)
 
     def objective(self) -> float:
         """Return f of the records, from their exact counts."""

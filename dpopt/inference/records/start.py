@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.inference.records.feasible_layout import CHARGE, gains_of_one_way, lay_out_feasible
+from dpopt.inference.records.feasible_layout import gains_of_one_way, lay_out_feasible
 from dpopt.inference.records.layouts import ClauseTerms, MarginalTerms, clauses_of
 from dpopt.inference.records.problem import FitProblem, FitSettings
 from dpopt.public_random import PublicRandom
@@ -192,15 +192,8 @@ def made_feasible(
     feasible.state.gain[:-1] = gains_of_one_way(one_way, LEAST_PROBABILITY)
     found = np.zeros(len(result), dtype=np.bool_)
     steps = STEPS * problem.sizes.size
-    make_feasible(
-        choices_of(problem, one_way),
-        feasible,
-        result,
-        steps,
-        CHARGE,
-        found,
-        np.array([seed], dtype=np.uint64),
-    )
+    choices, random = choices_of(problem, one_way), np.array([seed], dtype=np.uint64)
+    make_feasible(choices, feasible, result, steps, found, random)
     good = np.flatnonzero(found)
     if not good.size:
         raise ProgramError(

@@ -111,13 +111,31 @@ def change_code(
 
 
 @kernel
-def cheapest(costs: NDArray[np.float64], codes: NDArray[np.int64], old: int) -> int:
-    """Return the allowed code of least cost: the old one if none is cheaper, else the first of those."""
+def columns_of(choices: Choices, record: NDArray[np.int32], chosen: NDArray[np.int64]) -> None:
+    """Write the flat columns of a record (d,)."""
+    for attribute in range(chosen.size):
+        chosen[attribute] = choices.first_column[attribute] + record[attribute]
+
+
+@kernel
+def write_codes(choices: Choices, chosen: NDArray[np.int64], record: NDArray[np.int32]) -> int:
+    """Write the record of these flat columns (d,), and return how many of its codes change."""
+    moved = 0
+    for attribute in range(chosen.size):
+        code = chosen[attribute] - choices.first_column[attribute]
+        moved += code != record[attribute]
+        record[attribute] = code
+    return moved
+
+
+@kernel
+def cheapest(costs: NDArray[np.float64], codes: NDArray[np.int64], old: int, least: float) -> int:
+    """Return the first allowed code of least cost; the old one if none is cheaper by more than the share `least`."""
     code = old
     for i in range(codes.size):
         if costs[codes[i]] < costs[code]:
             code = codes[i]
-    return code
+    return code if costs[code] < costs[old] - least * abs(costs[old]) else old
 
 
 @kernel
@@ -151,41 +169,52 @@ def sweep(
     choices: Choices,
     records: NDArray[np.int32],
     order: NDArray[np.int64],
+    passes: int,
+    least: float,
     temperature: float,
     random: NDArray[np.uint64],
 ) -> int:
-    """Give the records in this order their best code in each attribute, or a draw; return the number of changes.
+    """Give the records in this order their best code in each attribute, or a draw; return the number of changed codes.
 
-    All records count in the counters. `temperature` is N^2 times that of the settings; 0 takes the best code.
+    A record is passed over up to `passes` times, as long as its codes change; `least` is that of `cheapest`. `temperature` is
+    N^2 times that of the settings; 0 takes the best code.
     """
     moved = 0
-    d = records.shape[1]
     room = np.empty(np.max(np.diff(choices.first_column)))
-    chosen = np.empty(d, dtype=np.int64)
+    chosen = np.empty(records.shape[1], dtype=np.int64)
     for row in order:
-        for attribute in range(d):
-            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        columns_of(choices, records[row], chosen)
         open_counters(counters, choices, chosen)
-        for attribute in choices.attributes:
-            first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
-            costs = room[: last - first]
-            old = chosen[attribute] - first
-            price_codes(counters, choices, chosen, attribute, costs)
-            allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
-            if temperature > 0.0:
-                prior = choices.log_prior[first:last]
-                new = draw(costs, allowed, prior, temperature, next_unit(random))
-            else:
-                new = cheapest(costs, allowed, old)
-            if new != old:
-                change_code(counters, choices, chosen, attribute, first + new)
-                records[row, attribute] = new
-                moved += 1
+        for _ in range(passes):
+            changed = False
+            for attribute in choices.attributes:
+                first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
+                costs = room[: last - first]
+                old = chosen[attribute] - first
+                price_codes(counters, choices, chosen, attribute, costs)
+                allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
+                if temperature > 0.0:
+                    prior = choices.log_prior[first:last]
+                    new = draw(costs, allowed, prior, temperature, next_unit(random))
+                else:
+                    new = cheapest(costs, allowed, old, least)
+                if new != old:
+                    change_code(counters, choices, chosen, attribute, first + new)
+                    changed = True
+            if not changed:
+                break
+        moved += write_codes(choices, chosen, records[row])
     return moved
 
 
+LONGEST = 100
+"""Passes over all attributes of a record; a descent ends on a local optimum, and far sooner."""
+
 GAIN = 1024.0
 """Compound moves choose their repairs by gains in whole numbers: the record search hands them 1,024 times a record's."""
+
+CHARGE = 4096.0
+"""What a repair pays for breaking another rule: four records' worth."""
 
 ATTEMPTS = 3
 """Compound moves that a visit tries, those that promise most first."""
@@ -239,6 +268,7 @@ def visit(
 
     Notes in `room` which attributes would rather have a code that breaks rules, and in the gains what codes are worth.
     """
+    _, state, rules, _ = feasible
     changed = 0.0
     room.promise[:] = 0.0
     for attribute in choices.attributes:
@@ -247,8 +277,8 @@ def visit(
         old = chosen[attribute] - first
         price_codes(counters, choices, chosen, attribute, costs)
         for code in range(last - first):
-            feasible.state.gain[first + code] = np.int64(math.floor((costs[old] - costs[code]) * gain + 0.5))
-        free = feasible.rules.reach_start[attribute] == feasible.rules.reach_start[attribute + 1]
+            state.gain[first + code] = np.int64(math.floor((costs[old] - costs[code]) * gain + 0.5))
+        free = rules.reach_start[attribute] == rules.reach_start[attribute + 1]
         new, wanted, number = old, old, 0
         for i in range(choices.code_start[attribute], choices.code_start[attribute + 1]):
             code = choices.codes[i]
@@ -292,20 +322,18 @@ def try_compound(
     chosen: NDArray[np.int64],
     temperature: float,
     gain: float,
-    charge: float,
     random: NDArray[np.uint64],
     attribute: int,
 ) -> tuple[bool, float]:
     """Try the code that an attribute would rather have; return whether the record changed, and the change of N^2 f."""
-    state = feasible.state
     room.before[:] = chosen
     _, number = compound_move(
-        feasible, attribute, room.wanted[attribute], chosen.size, Repairs(0.0, charge, EVERYTHING, random)
+        feasible, attribute, room.wanted[attribute], chosen.size, Repairs(0.0, CHARGE, EVERYTHING, random)
     )
     if number <= 0:
         return False, 0.0
     changed = 0.0
-    room.after[:] = state.chosen
+    room.after[:] = feasible.state.chosen
     for other in range(chosen.size):
         if room.after[other] != chosen[other]:
             first = choices.first_column[other]
@@ -332,32 +360,23 @@ def respond_feasibly(
     chosen: NDArray[np.int64],
     temperature: float,
     gain: float,
-    charge: float,
     random: NDArray[np.uint64],
 ) -> float:
     """Visit a record once, and try compound moves where single ones are stuck; return the change of N^2 f."""
+    wishes = room.promise
     changed = visit(counters, choices, feasible, room, chosen, temperature, gain, random)
     for _ in range(ATTEMPTS):
-        attribute = int(np.argmax(room.promise))
-        if room.promise[attribute] <= 0.0:
+        attribute = int(np.argmax(wishes))
+        if wishes[attribute] <= 0.0:
             break
-        promise = room.promise.copy()
-        promise[attribute] = 0.0
+        left = wishes.copy()
+        left[attribute] = 0.0
         kept, gained = try_compound(
-            counters,
-            choices,
-            feasible,
-            room,
-            chosen,
-            temperature,
-            gain,
-            charge,
-            random,
-            attribute,
+            counters, choices, feasible, room, chosen, temperature, gain, random, attribute
         )
         changed += gained
         if not kept:
-            room.promise[:] = promise
+            wishes[:] = left
     return changed
 
 
@@ -369,25 +388,23 @@ def sweep_feasibly(
     room: Room,
     records: NDArray[np.int32],
     order: NDArray[np.int64],
+    passes: int,
     temperature: float,
     gain: float,
-    charge: float,
     random: NDArray[np.uint64],
 ) -> int:
-    """Visit the records in this order, each feasible before and after; return the number of changed codes."""
+    """Do what `sweep` does for records that are feasible before and after, with compound moves; `gain` makes a price a gain."""
     moved = 0
-    d = records.shape[1]
-    chosen = np.empty(d, dtype=np.int64)
+    chosen = np.empty(records.shape[1], dtype=np.int64)
     for row in order:
-        for attribute in range(d):
-            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        columns_of(choices, records[row], chosen)
         open_counters(counters, choices, chosen)
         set_record(feasible, chosen)
-        respond_feasibly(counters, choices, feasible, room, chosen, temperature, gain, charge, random)
-        for attribute in range(d):
-            code = chosen[attribute] - choices.first_column[attribute]
-            moved += code != records[row, attribute]
-            records[row, attribute] = code
+        for _ in range(passes):
+            changed = respond_feasibly(counters, choices, feasible, room, chosen, temperature, gain, random)
+            if changed * gain > -1e-9:
+                break
+        moved += write_codes(choices, chosen, records[row])
     return moved
 
 
@@ -397,83 +414,16 @@ def make_feasible(
     feasible: Ruled,
     records: NDArray[np.int32],
     steps: int,
-    charge: float,
     found: NDArray[np.bool_],
     random: NDArray[np.uint64],
 ) -> None:
     """Walk each record (r, d) towards the rules, codes of more gain first; write to `found` where that succeeded."""
     chosen = np.empty(records.shape[1], dtype=np.int64)
     for row in range(records.shape[0]):
-        for attribute in range(chosen.size):
-            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
+        columns_of(choices, records[row], chosen)
         feasible.status.clock[0] += 1
         feasible.status.weight[:] = 1
         set_record(feasible, chosen)
-        walk(feasible, steps, Repairs(GAIN, charge, EVERYTHING, random))
+        walk(feasible, steps, Repairs(GAIN, CHARGE, EVERYTHING, random))
         found[row] = feasible.status.number[0] == 0
-        for attribute in range(chosen.size):
-            records[row, attribute] = feasible.state.chosen[attribute] - choices.first_column[attribute]
-
-
-LONGEST = 100
-"""Passes over all attributes; a descent ends on a local optimum, and far sooner."""
-
-
-@kernel
-def descend_all(
-    counters: Counters,
-    choices: Choices,
-    records: NDArray[np.int32],
-) -> None:
-    """Give each record (r, d) in turn its best code in each attribute until no single change lowers its price."""
-    d = records.shape[1]
-    room = np.empty(np.max(np.diff(choices.first_column)))
-    chosen = np.empty(d, dtype=np.int64)
-    for row in range(records.shape[0]):
-        for attribute in range(d):
-            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_counters(counters, choices, chosen)
-        moved = True
-        for _ in range(LONGEST):
-            if not moved:
-                break
-            moved = False
-            for attribute in choices.attributes:
-                first = choices.first_column[attribute]
-                costs = room[: choices.first_column[attribute + 1] - first]
-                old = chosen[attribute] - first
-                price_codes(counters, choices, chosen, attribute, costs)
-                allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
-                new = cheapest(costs, allowed, old)
-                if new != old and costs[new] < costs[old] - 1e-12 * abs(costs[old]):
-                    change_code(counters, choices, chosen, attribute, first + new)
-                    moved = True
-        for attribute in range(d):
-            records[row, attribute] = chosen[attribute] - choices.first_column[attribute]
-
-
-@kernel
-def descend_all_feasibly(
-    counters: Counters,
-    choices: Choices,
-    feasible: Ruled,
-    room: Room,
-    records: NDArray[np.int32],
-    gain: float,
-    charge: float,
-    random: NDArray[np.uint64],
-) -> None:
-    """Do the same for feasible records under rules, with compound moves; `gain` makes a price a gain of those."""
-    d = records.shape[1]
-    chosen = np.empty(d, dtype=np.int64)
-    for row in range(records.shape[0]):
-        for attribute in range(d):
-            chosen[attribute] = choices.first_column[attribute] + records[row, attribute]
-        open_counters(counters, choices, chosen)
-        set_record(feasible, chosen)
-        for _ in range(LONGEST):
-            changed = respond_feasibly(counters, choices, feasible, room, chosen, 0.0, gain, charge, random)
-            if changed * gain > -1e-9:
-                break
-        for attribute in range(d):
-            records[row, attribute] = chosen[attribute] - choices.first_column[attribute]
+        write_codes(choices, feasible.state.chosen, records[row])

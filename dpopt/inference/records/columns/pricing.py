@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.columns import Answers
-from dpopt.inference.records.feasible_layout import CHARGE, lay_out_feasible, new_room, rules_with_domains
+from dpopt.inference.records.feasible_layout import lay_out_feasible, new_room, rules_with_domains
 from dpopt.inference.records.problem import FitProblem, FitSettings
 from dpopt.inference.records.start import choices_of, draw_records, made_feasible
 from dpopt.models.best_responses.best_response import read_record
@@ -37,6 +37,8 @@ ENUMERATED_UP_TO = 2**20
 ENUMERATED_BYTES, ENUMERATED_LITERALS = 2**28, 2**31
 
 LARGEST_PRICE = 2.0**29
+ROUNDING = 1e-12
+"""A code is better if its price is lower by more than this share."""
 FIRST_CALL = 16  # number of a public random stream; two for each call
 
 
@@ -123,7 +125,7 @@ class Search:
         slopes
             Of each term of the problem.
         """
-        from dpopt.inference.records.sweep_kernels import GAIN, descend_all, descend_all_feasibly
+        from dpopt.inference.records.sweep_kernels import GAIN, LONGEST, sweep, sweep_feasibly
 
         self._calls += 1
         stream = (self._seed << 32) + FIRST_CALL + 2 * self._calls
@@ -133,11 +135,12 @@ class Search:
         records = np.concatenate((starts, drawn)).astype(np.int32)
         largest = max((float(np.abs(one).max(initial=0.0)) for one in slopes), default=0.0) or 1.0
         counters = self._keeping.priced(slopes, largest / LARGEST_PRICE)
+        choices, order, random = self._choices, np.arange(len(records)), self._random
         if self._feasible is None:
-            descend_all(counters, self._choices, records)
+            sweep(counters, choices, records, order, LONGEST, ROUNDING, 0.0, random)
         else:
             feasible, room, gain = self._feasible, self._room, GAIN / largest
-            descend_all_feasibly(counters, self._choices, feasible, room, records, gain, CHARGE, self._random)
+            sweep_feasibly(counters, choices, feasible, room, records, order, LONGEST, 0.0, gain, random)
         return Priced(np.unique(records, axis=0))
 
 
