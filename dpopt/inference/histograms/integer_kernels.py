@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
 
-UP, DOWN, EXCHANGE = 0, 1, 2
+
+class Counts(NamedTuple):
+    """Whole counts on a tree of v nodes, and the best moves below each; nodes between have numbers from v on."""
+
+    children: NDArray[np.int64]  # (v,)
+    values: NDArray[np.float64]  # (v,)
+    variances: NDArray[np.float64]  # (v,)
+    whole: NDArray[np.int64]  # (v,)
+    sides: NDArray[np.int32]  # (2, ...) as `pair_children` writes them
+    above: NDArray[np.int32]  # (...)
+    best: NDArray[np.float64]  # (..., 3) what one up, one down and one exchanged change
 
 
 @kernel
@@ -94,78 +106,52 @@ def pair_children(
 
 
 @kernel
-def summarize(
-    node: int,
-    costs: NDArray[np.float64],
-    is_bin: bool,
-    sides: NDArray[np.int32],
-    best: NDArray[np.float64],
-) -> None:
-    """Write to best[node] what the best moves below it change, its own cost included: one up, one down, one exchanged.
+def summarize(counts: Counts, node: int, is_bin: bool) -> None:
+    """Write to best[node] what the best moves below it change, its own cost included.
 
-    `costs` (2,): what one more and one less change at the node itself.
+    Its own cost of one more and of one less is inf where it may not change, and 0 for nodes between.
     """
+    best, up, down = counts.best, 0.0, 0.0
+    if node < counts.values.size:
+        variance = counts.variances[node]
+        if variance == 0.0:
+            up, down = np.inf, np.inf
+        else:
+            if variance < np.inf:
+                beyond = 2.0 * (counts.whole[node] - counts.values[node])
+                up, down = (1.0 + beyond) / variance, (1.0 - beyond) / variance
+            if is_bin and counts.whole[node] <= 0:
+                down = np.inf
     if is_bin:
-        best[node, 0], best[node, 1], best[node, 2] = costs[0], costs[1], np.inf
+        best[node, 0], best[node, 1], best[node, 2] = up, down, np.inf
         return
-    one, other = sides[0, node], sides[1, node]
+    one, other = counts.sides[0, node], counts.sides[1, node]
     if other < 0:
-        best[node, 0] = costs[0] + best[one, 0]
-        best[node, 1] = costs[1] + best[one, 1]
+        best[node, 0] = up + best[one, 0]
+        best[node, 1] = down + best[one, 1]
         best[node, 2] = best[one, 2]
         return
-    best[node, 0] = costs[0] + min(best[one, 0], best[other, 0])
-    best[node, 1] = costs[1] + min(best[one, 1], best[other, 1])
+    best[node, 0] = up + min(best[one, 0], best[other, 0])
+    best[node, 1] = down + min(best[one, 1], best[other, 1])
     across = min(best[one, 0] + best[other, 1], best[other, 0] + best[one, 1])
     best[node, 2] = min(across, best[one, 2], best[other, 2])
 
 
 @kernel
-def own_costs(
-    node: int,
-    is_bin: bool,
-    values: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    whole: NDArray[np.int64],
-    costs: NDArray[np.float64],
-) -> None:
-    """Write what one more and one less at a node change: inf where it may not change, 0 for nodes between (number >= v)."""
-    costs[0], costs[1] = 0.0, 0.0
-    if node < values.size:
-        variance = variances[node]
-        if variance == 0.0:
-            costs[0], costs[1] = np.inf, np.inf
-            return
-        if variance < np.inf:
-            beyond = 2.0 * (whole[node] - values[node])
-            costs[0], costs[1] = (1.0 + beyond) / variance, (1.0 - beyond) / variance
-        if is_bin and whole[node] <= 0:
-            costs[1] = np.inf
-
-
-@kernel
-def summarize_all(
-    children: NDArray[np.int64],
-    values: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    whole: NDArray[np.int64],
-    sides: NDArray[np.int32],
-    best: NDArray[np.float64],
-) -> None:
-    """Write `best` (..., 3) for every node, those between included, from below."""
-    costs, used = np.zeros(2), children.size
-    for node in range(children.size - 1, -1, -1):
-        costs[:] = 0.0
-        for _ in range(children[node] - 2):  # the nodes between, in the order in which they were made
-            summarize(used, costs, False, sides, best)
+def summarize_all(counts: Counts) -> None:
+    """Write `best` for every node, those between included, from below."""
+    used = counts.children.size
+    for node in range(counts.children.size - 1, -1, -1):
+        for _ in range(counts.children[node] - 2):  # the nodes between, in the order in which they were made
+            summarize(counts, used, False)
             used += 1
-        own_costs(node, children[node] == 0, values, variances, whole, costs)
-        summarize(node, costs, children[node] == 0, sides, best)
+        summarize(counts, node, counts.children[node] == 0)
 
 
 @kernel
-def best_bin(node: int, direction: int, sides: NDArray[np.int32], best: NDArray[np.float64]) -> int:
+def best_bin(counts: Counts, node: int, direction: int) -> int:
     """Return the leaf below a node at which one more (0) or one less (1) costs least."""
+    sides, best = counts.sides, counts.best
     while sides[0, node] >= 0:
         one, other = sides[0, node], sides[1, node]
         node = one if other < 0 or best[one, direction] <= best[other, direction] else other
@@ -173,8 +159,9 @@ def best_bin(node: int, direction: int, sides: NDArray[np.int32], best: NDArray[
 
 
 @kernel
-def best_exchange(sides: NDArray[np.int32], best: NDArray[np.float64]) -> tuple[int, int]:
+def best_exchange(counts: Counts) -> tuple[int, int]:
     """Return the leaves that gain and lose one in the best exchange."""
+    sides, best = counts.sides, counts.best
     node = 0
     while True:
         one, other = sides[0, node], sides[1, node]
@@ -184,56 +171,37 @@ def best_exchange(sides: NDArray[np.int32], best: NDArray[np.float64]) -> tuple[
         across = min(best[one, 0] + best[other, 1], best[other, 0] + best[one, 1])
         if across <= best[one, 2] and across <= best[other, 2]:
             if best[one, 0] + best[other, 1] <= best[other, 0] + best[one, 1]:
-                return best_bin(one, 0, sides, best), best_bin(other, 1, sides, best)
-            return best_bin(other, 0, sides, best), best_bin(one, 1, sides, best)
+                return best_bin(counts, one, 0), best_bin(counts, other, 1)
+            return best_bin(counts, other, 0), best_bin(counts, one, 1)
         node = one if best[one, 2] <= best[other, 2] else other
 
 
 @kernel
-def move(
-    leaf: int,
-    step: int,
-    values: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    whole: NDArray[np.int64],
-    sides: NDArray[np.int32],
-    above: NDArray[np.int32],
-    best: NDArray[np.float64],
-) -> None:
+def move(counts: Counts, leaf: int, step: int) -> None:
     """Add a step to a bin and to all nodes above it, and bring their summaries up to date."""
-    costs, node = np.zeros(2), leaf
+    node = leaf
     while node >= 0:
-        if node < whole.size:
-            whole[node] += step
-        own_costs(node, node == leaf, values, variances, whole, costs)
-        summarize(node, costs, node == leaf, sides, best)
-        node = above[node]
+        if node < counts.whole.size:
+            counts.whole[node] += step
+        summarize(counts, node, node == leaf)
+        node = counts.above[node]
 
 
 @kernel
-def improve(
-    values: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    whole: NDArray[np.int64],
-    sides: NDArray[np.int32],
-    above: NDArray[np.int32],
-    best: NDArray[np.float64],
-    margin: float,
-    most: int,
-) -> int:
+def improve(counts: Counts, margin: float, most: int) -> int:
     """Make best moves until none improves by more than `margin`, or `most` were made; return how many."""
-    moves = 0
+    best, moves = counts.best, 0
     while moves < most:
         gain = min(best[0, 0], best[0, 1], best[0, 2])
         if not gain < -margin:
             break
         if best[0, 2] == gain:
-            up, down = best_exchange(sides, best)
-            move(up, 1, values, variances, whole, sides, above, best)
-            move(down, -1, values, variances, whole, sides, above, best)
+            up, down = best_exchange(counts)
+            move(counts, up, 1)
+            move(counts, down, -1)
         elif best[0, 0] == gain:
-            move(best_bin(0, 0, sides, best), 1, values, variances, whole, sides, above, best)
+            move(counts, best_bin(counts, 0, 0), 1)
         else:
-            move(best_bin(0, 1, sides, best), -1, values, variances, whole, sides, above, best)
+            move(counts, best_bin(counts, 0, 1), -1)
         moves += 1
     return moves

@@ -82,7 +82,7 @@ def best_integer_tree(
     TreeError
         As `nonnegative_least_squares`, and if an exact value is not whole or counts exceed 2^52.
     """
-    from dpopt.inference.histograms.integer_kernels import improve, pair_children, summarize_all
+    from dpopt.inference.histograms.integer_kernels import Counts, improve, pair_children, summarize_all
 
     own = checked_variances(tree, variances)
     real = nonnegative_least_squares(tree, values, own)
@@ -92,12 +92,12 @@ def best_integer_tree(
     sides = np.empty((2, len(tree) + between), dtype=np.int32)
     above, best = np.empty(len(tree) + between, dtype=np.int32), np.empty((len(tree) + between, 3))
     pair_children(tree.children, tree.first_child, sides, above)
-    structure = (tree.children, given, own, whole, sides, best)
-    summarize_all(*structure)
+    counts = Counts(tree.children, given, own, whole, sides, above, best)
+    summarize_all(counts)
     margin = _margin(tree, given, own, whole)
     limit = np.iinfo(np.int64).max if most_moves is None else most_moves
-    moves = improve(given, own, whole, sides, above, best, margin, limit)
-    summarize_all(*structure)
+    moves = improve(counts, margin, limit)
+    summarize_all(counts)
     gain = float(best[0].min())
     measured = np.flatnonzero((own > 0) & np.isfinite(own))
     objective = float(((whole[measured] - given[measured]) ** 2 / own[measured]).sum())

@@ -6,6 +6,8 @@ A column is kept as the cells in which its record lies (one for each marginal, -
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,15 @@ from dpopt.compilation import kernel
 from dpopt.queries.counting.compiled import population_count
 
 WORD = 64
+
+
+class Held(NamedTuple):
+    """r columns, and what an answer counts."""
+
+    cells: NDArray[np.int32]  # (r, M)
+    bits: NDArray[np.uint64]  # (r, words)
+    marginal_weights: NDArray[np.float64]  # (M,)
+    word_weights: NDArray[np.float64]  # (words,)
 
 
 @kernel
@@ -74,15 +85,9 @@ def one_slope(
 
 
 @kernel
-def products(
-    cells: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    marginal_weights: NDArray[np.float64],
-    word_weights: NDArray[np.float64],
-    begin: int,
-    gram: NDArray[np.float64],
-) -> None:
+def products(held: Held, begin: int, gram: NDArray[np.float64]) -> None:
     """Fill rows and columns begin .. r - 1 of gram[:r, :r] with the weighted scalar products of the columns."""
+    cells, bits, marginal_weights, word_weights = held
     number = cells.shape[0]
     for row in range(begin, number):
         for other in range(row + 1):
@@ -132,18 +137,13 @@ def pairwise_steps(
 
 @kernel
 def pairwise_sweep(
-    cells: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    marginal_weights: NDArray[np.float64],
-    word_weights: NDArray[np.float64],
-    order: NDArray[np.int64],
-    slopes: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    held: Held, order: NDArray[np.int64], slopes: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> None:
     """Pair the first column of `order` with the last, the second with the last but one, ...; shift weight between them.
 
     Each shift is the best for its pair; `slopes` is kept in step. For more columns than a matrix of products is kept for.
     """
+    cells, bits, marginal_weights, word_weights = held
     first = slopes.size - bits.shape[1] * WORD
     for place in range(order.size // 2):
         one, other = order[place], order[order.size - 1 - place]
@@ -168,27 +168,21 @@ def pairwise_sweep(
             shifted = -slope / curvature
         weights[one] += shifted
         weights[other] = weights[other] - shifted if shifted < weights[other] else 0.0
-        add_column(cells[one], bits[one], marginal_weights, word_weights, shifted, first, slopes)
-        add_column(cells[other], bits[other], marginal_weights, word_weights, -shifted, first, slopes)
+        add_column(held, one, shifted, slopes)
+        add_column(held, other, -shifted, slopes)
 
 
 @kernel
-def add_column(
-    cells: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    marginal_weights: NDArray[np.float64],
-    word_weights: NDArray[np.float64],
-    amount: float,
-    first: int,
-    slopes: NDArray[np.float64],
-) -> None:
+def add_column(held: Held, row: int, amount: float, slopes: NDArray[np.float64]) -> None:
     """Add a column of this weight to the slopes."""
+    cells, bits = held.cells[row], held.bits[row]
+    first = slopes.size - bits.size * WORD
     for marginal in range(cells.size):
         if cells[marginal] >= 0:
-            slopes[cells[marginal]] += amount * marginal_weights[marginal]
+            slopes[cells[marginal]] += amount * held.marginal_weights[marginal]
     for word in range(bits.size):
         rest = bits[word]
-        step = amount * word_weights[word]
+        step = amount * held.word_weights[word]
         while rest != 0:
             low = rest & (~rest + np.uint64(1))
             slopes[first + word * WORD + np.int64(population_count(low - np.uint64(1)))] += step
@@ -196,19 +190,11 @@ def add_column(
 
 
 @kernel
-def add_columns(
-    cells: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    marginal_weights: NDArray[np.float64],
-    word_weights: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-) -> None:
-    """Add columns (r, ...) of these weights (r,) to the slopes."""
-    first = slopes.size - bits.shape[1] * WORD
-    for row in range(cells.shape[0]):
+def add_columns(held: Held, weights: NDArray[np.float64], slopes: NDArray[np.float64]) -> None:
+    """Add columns of these weights (r,) to the slopes."""
+    for row in range(weights.size):
         if weights[row] != 0.0:
-            add_column(cells[row], bits[row], marginal_weights, word_weights, weights[row], first, slopes)
+            add_column(held, row, weights[row], slopes)
 
 
 @kernel

@@ -21,6 +21,7 @@ steps); Lawson and Hanson (1974), "Solving least squares problems", chapter 23 (
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,9 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.records.layouts import ClauseTerms, MarginalTerms, clause_literals
 from dpopt.inference.records.problem import FitProblem, FitTerm
+
+if TYPE_CHECKING:
+    from dpopt.inference.records.columns.column_kernels import Held
 
 WORD = 64
 MOST_CELLS = 2**31 - 1
@@ -113,6 +117,12 @@ class Answers:
             write_bits(self._literals, self._accepted, self.problem.offsets(), rows, bits)
         return Columns(rows, cells, bits)
 
+    def held(self, columns: Columns) -> Held:
+        """Return columns as the kernels take them."""
+        from dpopt.inference.records.columns.column_kernels import Held
+
+        return Held(columns.cells, columns.bits, self.marginal_weights, self.word_weights)
+
     def slopes(self, columns: Columns, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return weight * (A p - value) for every cell, then for every clause (padded to whole words)."""
         from dpopt.inference.records.columns.column_kernels import add_columns
@@ -120,7 +130,7 @@ class Answers:
         result = np.zeros(self.number_of_cells + WORD * self.word_weights.size)
         for begin, end, term in self._parts():
             result[begin:end] = -term.weight * term.values
-        add_columns(columns.cells, columns.bits, self.marginal_weights, self.word_weights, weights, result)
+        add_columns(self.held(columns), weights, result)
         return result
 
     def objective(self, slopes: NDArray[np.float64]) -> float:
@@ -195,15 +205,7 @@ class Matrix:
             grown = np.zeros((max(len(columns), 2 * len(self._gram)),) * 2)
             grown[: self._number, : self._number] = self._gram[: self._number, : self._number]
             self._gram = grown
-        answers = self._answers
-        products(
-            columns.cells,
-            columns.bits,
-            answers.marginal_weights,
-            answers.word_weights,
-            self._number,
-            self._gram,
-        )
+        products(self._answers.held(columns), self._number, self._gram)
         self._number = len(columns)
         return self._gram[: self._number, : self._number]
 
@@ -324,14 +326,6 @@ def improved_weights(
     for _ in range(SWEEPS):
         gradient = answers.along(columns, slopes)
         order = np.argsort(gradient, kind="stable")
-        pairwise_sweep(
-            columns.cells,
-            columns.bits,
-            answers.marginal_weights,
-            answers.word_weights,
-            order,
-            slopes,
-            weights,
-        )
+        pairwise_sweep(answers.held(columns), order, slopes, weights)
     weights /= weights.sum()
     return weights, answers.slopes(columns, weights)
