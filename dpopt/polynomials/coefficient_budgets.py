@@ -13,7 +13,7 @@ A solver's answer is where the exact simplex method begins; the optimum comes wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb, isqrt, log, sqrt
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
+from dpopt.models.model import Model
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise, noise_weights
 from dpopt.models.polynomials.coefficient_budget import (
     coefficient_budget,
@@ -76,14 +77,12 @@ def least_predicted_error(
             f"found {len(weights)} weights; expected k + 1 = {target.width + 1} of them, for degrees 0 to k"
         )
     problem = Problem(target, target.width, keeps_zero=False, weights=tuple(weights))
-    suggested: NDArray[np.float64] | None = None
-    if solver is not None:
-        program = approximation_plus_noise(
-            np.array([float(one) for one in target.values]), np.array([float(one) for one in weights])
-        )
-        point = suggested_point(linear_solver(solver), program)
-        suggested = None if point is None else read_split(point[:-1], target.width)
-    return exact_solution(problem, suggested)
+    return _solved(
+        problem,
+        solver,
+        lambda: approximation_plus_noise(_floats(target.values), _floats(weights)),
+        lambda point: read_split(point[:-1], target.width),
+    )
 
 
 def direct_error(
@@ -167,17 +166,13 @@ def least_coefficients(
     """
     keeps_zero = target.keeps_zero if free_constant is None else not free_constant
     problem = Problem(target, degree, keeps_zero, weights=tuple(weights), error_limit=error_limit)
-    suggested: NDArray[np.float64] | None = None
-    if solver is not None:
-        program = coefficient_budget(
-            np.array([float(one) for one in target.values]),
-            np.array([float(one) for one in problem.weights]),
-            float(error_limit),
-            keeps_zero=keeps_zero,
-        )
-        point = suggested_point(linear_solver(solver), program)
-        suggested = None if point is None else read_split(point, target.width)
-    return exact_solution(problem, suggested)
+    values, costs = _floats(target.values), _floats(problem.weights)
+    return _solved(
+        problem,
+        solver,
+        lambda: coefficient_budget(values, costs, float(error_limit), keeps_zero=keeps_zero),
+        lambda point: read_split(point, target.width),
+    )
 
 
 def least_error_within(
@@ -211,16 +206,26 @@ def least_error_within(
         raise PolynomialError("coefficients are limited in the monomial or the Chebyshev basis")
     keeps_zero = target.keeps_zero if free_constant is None else not free_constant
     problem = Problem(target, degree, keeps_zero, basis, coefficient_limit=limit)
-    suggested: NDArray[np.float64] | None = None
-    if solver is not None:
-        values = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(target.width, degree)
-        program = limited_coefficients(
-            np.array([float(one) for one in target.values]),
-            degree,
-            float(limit),
-            values,
-            keeps_zero=keeps_zero,
-        )
-        point = suggested_point(linear_solver(solver), program)
-        suggested = None if point is None else read_limited(point, values)
-    return exact_solution(problem, suggested)
+    table = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(target.width, degree)
+    values = _floats(target.values)
+    return _solved(
+        problem,
+        solver,
+        lambda: limited_coefficients(values, degree, float(limit), table, keeps_zero=keeps_zero),
+        lambda point: read_limited(point, table),
+    )
+
+
+def _solved(
+    problem: Problem,
+    solver: str | Solver | None,
+    program: Callable[[], Model],
+    read: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> Solution:
+    """Return the exact optimum, begun at the coefficients that a solver's point of the program stands for."""
+    point = None if solver is None else suggested_point(linear_solver(solver), program())
+    return exact_solution(problem, None if point is None else read(point))
+
+
+def _floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:
+    return np.array([float(one) for one in numbers])

@@ -18,7 +18,7 @@ own.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, factorial, sqrt
+from math import comb, factorial
 
 from dpopt.errors import PolynomialError
 from dpopt.polynomials.polynomial import Basis, Polynomial
@@ -72,25 +72,6 @@ def crude_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
 def inclusion_exclusion_sensitivity(width: int, attributes: int) -> int:
     """Return n times the L1 sensitivity of OR written exactly, t = k: the number of sets of 1 to k attributes."""
     return sum(comb(attributes, j) for j in range(1, width + 1))
-
-
-def answer_deviation(polynomial: Polynomial, attributes: int, *, records: int, rho: float) -> float:
-    """Return the standard deviation of an answer with Gaussian noise scaled best for each size of sets.
-
-    Raises
-    ------
-    PolynomialError
-        d below k, n below 1, or rho not above 0.
-    """
-    _check(polynomial, attributes)
-    if records < 1 or not rho > 0:
-        raise PolynomialError(f"found n = {records} and rho = {rho:g}; expected n from 1 and rho above 0")
-    total = sum(
-        abs(float(a)) * sqrt(comb(attributes, j) * comb(polynomial.width, j))
-        for j, a in enumerate(polynomial.coefficients)
-        if j
-    )
-    return total / (records * sqrt(2.0 * rho))
 
 
 def _check(polynomial: Polynomial, attributes: int) -> None:

@@ -171,10 +171,3 @@ def disjunction_weights(needed: int, width: int) -> tuple[int, ...]:
     return tuple(
         0 if size < first else (-1) ** (size - first) * comb(size - 1, first - 1) for size in range(width + 1)
     )
-
-
-def total_weight(needed: int, width: int) -> int:
-    """Return sum_j |w_j| C(k, j): by how much the errors of disjunctions can grow; 1 for r = 1, 2 k - 1 for r = 2."""
-    return sum(
-        abs(weight) * comb(width, size) for size, weight in enumerate(disjunction_weights(needed, width))
-    )

@@ -19,7 +19,7 @@ from dpopt.polynomials import (
     verify_least_degree,
 )
 from dpopt.polynomials.coefficient_budgets import direct_error, rounded_noise_weights, sensitivity_weights
-from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial, sherstov_construction
+from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
 from dpopt.polynomials.exact_optimum import linear_solver, linear_solvers, suggested_point
 from dpopt.polynomials.minimax import ERRORS, degree_table
 from dpopt.polynomials.sensitivities import (
@@ -27,6 +27,7 @@ from dpopt.polynomials.sensitivities import (
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
+from experiments.approximate_degree.sherstov import sherstov_construction
 
 Result = dict[str, Any]
 SMALL_ERRORS = ("1e-1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9")

@@ -21,11 +21,10 @@ from dpopt.polynomials.constructions import (
     chebyshev_degree,
     chebyshev_error,
     chebyshev_polynomial,
-    sherstov_construction,
-    sherstov_polynomial,
 )
 from dpopt.polynomials.polynomial import basis_table, basis_value, in_binomial_basis
-from dpopt.polynomials.targets import disjunction_weights, exact_number, total_weight
+from dpopt.polynomials.targets import disjunction_weights, exact_number
+from experiments.approximate_degree.sherstov import sherstov_construction, sherstov_polynomial
 
 
 def test_the_predicates_are_what_they_say() -> None:
@@ -245,6 +244,11 @@ def test_the_identity_holds_for_disjunctions_that_are_enumerated(width: int) -> 
             for chosen in combinations(range(width), size)
         )
         assert found == (sum(bits) >= needed)
+
+
+def total_weight(needed: int, width: int) -> int:
+    """Return by how much the errors of disjunctions can grow."""
+    return sum(abs(w) * comb(width, size) for size, w in enumerate(disjunction_weights(needed, width)))
 
 
 def test_total_weights_are_known_ones() -> None:

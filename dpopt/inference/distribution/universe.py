@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import mul
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +55,7 @@ class ProductUniverse:
         shape = tuple(int(count) for count in self.domains.counts[axes])
         object.__setattr__(self, "axes", freeze(np.ascontiguousarray(axes, dtype=np.int64)))
         object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "cells", _product(shape))
+        object.__setattr__(self, "cells", prod(shape))
         if self.cells > MOST_CELLS:
             raise ProgramError(
                 f"a universe of {self.cells:,} cells is beyond the {MOST_CELLS:,} that are held"
@@ -64,7 +63,7 @@ class ProductUniverse:
 
     def strides(self) -> tuple[int, ...]:
         """Return by how much the number of a cell grows with the position on each axis."""
-        return tuple(_product(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
+        return tuple(prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
 
     def places(
         self, attributes: NDArray[np.int64], strides: NDArray[np.int64]
@@ -87,7 +86,7 @@ class ProductUniverse:
     def run_of(self, attributes: NDArray[np.int64]) -> int:
         """Return how many neighbouring cells, at least, lie on one cell of any table over these attributes."""
         last = int(np.flatnonzero(np.isin(self.axes, attributes)).max(initial=-1))
-        return _product(self.shape[max(last + 1, self._split()) :])
+        return prod(self.shape[max(last + 1, self._split()) :])
 
     def _split(self) -> int:
         """Return the first of the last axes, which together have about as many cells as fit into the nearest memory."""
@@ -130,7 +129,3 @@ def _sums(shape: tuple[int, ...], moves: list[int]) -> NDArray[np.int64]:
     for count, move in zip(shape, moves, strict=True):
         total = (total[:, None] + move * np.arange(count, dtype=np.int64)).reshape(-1)
     return freeze(np.ascontiguousarray(total))
-
-
-def _product(numbers: tuple[int, ...]) -> int:
-    return reduce(mul, numbers, 1)

@@ -22,9 +22,8 @@ from dpopt.arrays import freeze
 from dpopt.errors import TreeError
 from dpopt.inference.histograms.tree_least_squares import (
     TreeGains,
-    checked_variances,
+    checked_counts,
     interval,
-    measured_values,
     nonnegative_least_squares,
 )
 from dpopt.queries.ranges.tree import Tree
@@ -84,9 +83,8 @@ def best_integer_tree(
     """
     from dpopt.inference.histograms.integer_kernels import Counts, improve, pair_children, summarize_all
 
-    own = checked_variances(tree, variances)
+    given, own = checked_counts(tree, values, variances)
     real = nonnegative_least_squares(tree, values, own)
-    given = measured_values(tree, values, own)
     whole = _rounded(tree, real, given, own)
     between = int(np.maximum(tree.children - 2, 0).sum())
     sides = np.empty((2, len(tree) + between), dtype=np.int32)

@@ -67,6 +67,16 @@ def measured_values(
     return given
 
 
+def checked_counts(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `measured_values` and `checked_variances`, (v,) each; TreeError also if values are not in one row."""
+    own = checked_variances(tree, variances)
+    if np.ndim(values) != 1:
+        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
+    return measured_values(tree, values, own), own
+
+
 def interval(tree: Tree, node: int) -> str:
     """Return a node in words, with its bins."""
     first, last = int(tree.start[node]), int(tree.start[node] + tree.size[node]) - 1
@@ -323,10 +333,8 @@ def least_squares(
         Shapes that do not fit, values that are not finite, nodes that the measurements do not determine, exact values that
         contradict each other.
     """
-    own = checked_variances(tree, variances)
-    if np.ndim(values) != 1:
-        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
-    return TreeGains.of(tree, own).fit(measured_values(tree, values, own))
+    given, own = checked_counts(tree, values, variances)
+    return TreeGains.of(tree, own).fit(given)
 
 
 def range_variances(
@@ -397,10 +405,7 @@ def nonnegative_least_squares(
     """
     from dpopt.inference.histograms.tree_kernels import positive_bins
 
-    own = checked_variances(tree, variances)
-    if np.ndim(values) != 1:
-        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
-    given = measured_values(tree, values, own)
+    given, own = checked_counts(tree, values, variances)
     if np.isinf(own).any():
         TreeGains.of(tree, own)  # refuses what is not determined
     positive = np.zeros(tree.bins, dtype=np.bool_)
@@ -451,11 +456,8 @@ def divide_from_the_root(
     """
     from dpopt.inference.histograms.tree_kernels import divide
 
-    own = checked_variances(tree, variances)
-    if np.ndim(values) != 1:
-        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
+    best, own = checked_counts(tree, values, variances)
     gains = TreeGains.of(tree, own)
-    best = measured_values(tree, values, own)
     gains.fit(best)  # refuses exact values that contradict each other
     for level in tree.levels[-2::-1]:
         inner = tree.children[level] > 0

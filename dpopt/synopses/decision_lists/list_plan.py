@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.measurements.conjunction_measurement import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
+from dpopt.synopses.histograms.counts_plan import check_scales
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -66,10 +66,7 @@ class ListPlan(SynopsisPlan):
             raise PlanError("found coefficients of conjunctions that are not counted")
         if len(self.scales) != len(self.sizes):
             raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
-        if not all(SMALLEST_SCALE <= scale < LARGEST_SCALE for scale in self.scales):
-            raise PlanError(
-                f"found noise of scales {self.scales}; expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
-            )
+        check_scales(self.scales)
         if self.size < 1 or self.points < 1:
             raise PlanError(f"found {self.size} rows and {self.points} points; expected at least one of each")
 

@@ -8,9 +8,8 @@ from math import comb, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.polynomials.decision_lists import best_coefficients
@@ -19,6 +18,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_plan import BETA, ListPlan
+from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import deviations_for
 
 MOST_COUNTED = 20_000_000
@@ -149,15 +149,7 @@ class _Asked:
         queries = 2 ** len(family.variables) if points is None else points
         if size < 1 or queries < 1:
             raise PlanError(f"found {size} rows and {queries} points; expected at least one of each")
-        if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
-            raise PlanError(
-                f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
-            )
-        gaussian = budget.accountant is Accountant.ZCDP
-        amount = amount_for(budget, gaussian=gaussian)
-        if not amount > 0:
-            raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
-        return cls(family, budget, relation, gaussian, amount, size, queries)
+        return cls(family, budget, relation, is_gaussian(budget), whole_amount(budget), size, queries)
 
     @property
     def replaced(self) -> bool:

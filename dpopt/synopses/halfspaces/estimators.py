@@ -10,7 +10,6 @@ from math import ceil, log, log10, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from dpopt.errors import PlanError
 from dpopt.inference.halfspace_regression import SideRegression
@@ -76,17 +75,6 @@ def corrected_parameters(
     dimension = ceil(6.0 / (margin / 4.0) ** 2 * log(16.0 / alpha))
     number = ceil(32.0 / alpha**2 * (columns * log(4.0 * sqrt(columns) / margin) + log(6.0 / beta)))
     return _with_records(dimension, number, dimension * log10(1.0 + 8.0 / margin), epsilon, beta)
-
-
-def wrong_side_probability(dimension: int, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return P(<A x, A y> <= 0) for unit vectors with <x, y> = t > 0 and a T x d matrix of independent normal numbers.
-
-    The T pairs of coordinates have correlation t; with a b = ((a + b)^2 - (a - b)^2) / 4 the product is a positive multiple of
-    (1 + t) chi - (1 - t) chi', two independent chi-squared numbers of T degrees of freedom. So it is the probability that a
-    Beta(T/2, T/2) number is below (1 - t) / 2: arccos(t) / pi for T = 1, (1 - t) / 2 for T = 2. Matrices whose entries add up
-    63 signs have it but for some thousandths; so have those of single signs, if neither vector has few large coordinates.
-    """
-    return np.asarray(betainc(dimension / 2.0, dimension / 2.0, (1.0 - cosines) / 2.0))
 
 
 def _with_records(

@@ -28,6 +28,7 @@ from dpopt.releases.plan import choice
 from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan, half_circles
+from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis
 
 
@@ -233,8 +234,7 @@ class Halfspaces(PlannedSynopsis):
         PlanError
             A margin out of range; `nonnegative` for sides.
         """
-        if not 0.0 < confidence < 1.0:
-            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        check_confidence(confidence)
         vectors = unit_queries(np.asarray(queries, dtype=np.float64), self.plan.columns.dimension)
         gamma = self.plan.margin if margin is None else margin
         answering = self._answering(

@@ -9,9 +9,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.public_random import PublicRandom
@@ -19,6 +18,7 @@ from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
 from dpopt.synopses.halfspaces.bias_sample import moment_bound
 from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
+from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
@@ -109,10 +109,7 @@ def plan_halfspaces(
         raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
     if not 0.0 < margin < 1.0:
         raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
-    gaussian = budget.accountant is not Accountant.PURE
-    amount = amount_for(budget, gaussian=gaussian)
-    if not amount > 0.0:
-        raise PlanError("the budget leaves nothing to spend; expected epsilon or rho above 0")
+    gaussian, amount = is_gaussian(budget), whole_amount(budget)
     found = []
     for shape in default_shapes(gaussian=gaussian) if shapes is None else shapes:
         plan = HalfspacePlan(

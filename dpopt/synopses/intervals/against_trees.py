@@ -12,8 +12,8 @@ from dpopt.synopses.histograms.counts_plan import whole_amount
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
 from dpopt.synopses.histograms.range_workload import RangeWorkload, worst_ranges
-from dpopt.synopses.intervals.noise_reach import reach_of_variance
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
+from dpopt.synopses.summaries.noise_bounds import reach_of_variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def tree_beside(plan: PartitionPlan) -> TreeBeside:
     """Return what a tree of counts with the budget of a plan is predicted to do.
 
     Of several columns cubes of cells are taken for the blocks, which are planned in a moment; `dpopt grid` may find better
-    ones. Bounds under Laplace noise hold for any weights of noisy counts with this variance (`noise_reach`), which makes them a
-    little larger than they are.
+    ones. Bounds under Laplace noise hold for any weights of noisy counts with this variance (`noise_bounds`), which makes them
+    a little larger than they are.
     """
     size = plan.size if plan.relation is NeighbouringRelation.REPLACE_ONE else None
     if len(plan.shape) == 1:

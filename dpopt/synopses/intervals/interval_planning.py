@@ -15,9 +15,8 @@ from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import comparisons_needed
 from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, whole_amount
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from dpopt.synopses.intervals.noise_reach import one_sided_reach
 from dpopt.synopses.intervals.partition_plan import LARGEST_RECORDS, check_domain, check_records, check_unit
-from dpopt.synopses.summaries.noise_bounds import noise_bound
+from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 MEASURED, PRINTED = "measured", "printed"
 BETA = 0.05

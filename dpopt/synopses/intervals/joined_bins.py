@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from dataclasses import dataclass
 from math import sqrt
-from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +12,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.interval_partition import best_intervals, partition_cost
-from dpopt.releases.folder_files import write_whole
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.intervals.partition_release import write_rows
 
 BY = ("error", "depth")
 
@@ -81,16 +77,6 @@ def write_joined(histogram: Histogram, joined: JoinedBins, path: str | os.PathLi
         If the file cannot be written.
     """
     label = histogram.bins.label
-
-    def write(stream: IO[bytes]) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(["first", "last", "first_label", "last_label", "weight"])
-        rows = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)
-        lines.writerows(
-            [start, stop - 1, label(start), label(stop - 1), f"{weight:.6g}"] for start, stop, weight in rows
-        )
-        text.flush()
-        text.detach()
-
-    write_whole(Path(path), write, "table of intervals")
+    ends = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)
+    rows = ([start, stop - 1, label(start), label(stop - 1), f"{weight:.6g}"] for start, stop, weight in ends)
+    write_rows(path, ["first", "last", "first_label", "last_label", "weight"], rows, "table of intervals")

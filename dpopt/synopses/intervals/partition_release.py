@@ -26,10 +26,10 @@ from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.histogram import CONFIDENCE
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from dpopt.synopses.intervals.noise_reach import reach_of_sums
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.split_plan import SplitPlan
+from dpopt.synopses.summaries.noise_bounds import check_confidence, reach_of_sums
 from dpopt.synopses.synopsis import PlannedSynopsis
 
 _AT_ONCE = 2**22  # numbers in a table of parts or of weights
@@ -196,22 +196,12 @@ class PartitionRelease(PlannedSynopsis):
     @cached_property
     def _variances(self) -> NDArray[np.float64]:
         """Variance of each node of the tree: the root's is inf, or 0 where the number of records is public."""
-        tree = self.partition.tree
-        found = np.full(len(tree), np.inf)
-        for level, scale in zip(tree.levels[1:], self.plan.mass_scales, strict=True):
-            found[level] = noise_variance(scale, gaussian=self.plan.gaussian)
-        if self.known_total is not None:
-            found[0] = 0.0
-        return freeze(found)
+        variances = [noise_variance(scale, gaussian=self.plan.gaussian) for scale in self.plan.mass_scales]
+        return self._of_nodes(np.inf if self.known_total is None else 0.0, variances)
 
     @cached_property
     def _values(self) -> NDArray[np.float64]:
-        values = np.zeros(len(self.partition.tree))
-        for level, noisy in zip(self.partition.tree.levels[1:], self.noisy, strict=True):
-            values[level] = noisy
-        if self.known_total is not None:
-            values[0] = self.known_total
-        return freeze(values)
+        return self._of_nodes(self.known_total or 0, self.noisy)
 
     @cached_property
     def _gains(self) -> TreeGains:
@@ -225,14 +215,19 @@ class PartitionRelease(PlannedSynopsis):
     @cached_property
     def _node_scales(self) -> NDArray[np.float64]:
         """Scale of the noise of each node, (v,); 0 for the root, which is never measured."""
-        found = np.zeros(len(self.partition.tree))
-        for level, scale in zip(self.partition.tree.levels[1:], self.plan.mass_scales, strict=True):
-            found[level] = scale
+        return self._of_nodes(0.0, self.plan.mass_scales)
+
+    def _of_nodes(
+        self, root: float, levels: Sequence[float] | Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.float64]:
+        """Return a number for each node, (v,), from those of the root and of each measured level."""
+        found = np.full(len(self.partition.tree), root, dtype=np.float64)
+        for level, numbers in zip(self.partition.tree.levels[1:], levels, strict=True):
+            found[level] = numbers
         return freeze(found)
 
     def _check_confidence(self, confidence: float) -> None:
-        if not 0.0 < confidence < 1.0:
-            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        check_confidence(confidence)
         if not self.noisy and confidence > 1.0 - self.plan.beta + 1e-12:
             raise WorkloadError(
                 f"the error of printed weights was planned for the confidence {1.0 - self.plan.beta:g}, found {confidence:g}; "
@@ -305,7 +300,7 @@ def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> Non
         ]
         for start, stop, weight in ends
     )
-    _write_rows(path, [*header, "weight"], rows, "table of boxes")
+    write_rows(path, [*header, "weight"], rows, "table of boxes")
 
 
 def write_records(released: PartitionRelease, path: str | os.PathLike[str], records: int) -> None:
@@ -327,7 +322,7 @@ def write_records(released: PartitionRelease, path: str | os.PathLike[str], reco
     cells = synthetic_cells(released, records)
     labels = [_values_of(bins) for bins in released.axes]
     rows = ([names[place] for names, place in zip(labels, cell, strict=True)] for cell in cells.tolist())
-    _write_rows(path, [bins.name for bins in released.axes], rows, "table of records")
+    write_rows(path, [bins.name for bins in released.axes], rows, "table of records")
 
 
 def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int64]:
@@ -361,9 +356,11 @@ def _values_of(bins: Bins) -> list[str]:
     return [*numbers, *(bins.label(place) for place in range(bins.intervals, bins.number))]
 
 
-def _write_rows(
+def write_rows(
     path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
 ) -> None:
+    """Write a CSV file, whole or not at all; ReleaseFolderError if it cannot be written."""
+
     def write(stream: IO[bytes]) -> None:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         lines = csv.writer(text, lineterminator="\n")

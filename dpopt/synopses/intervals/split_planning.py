@@ -14,11 +14,10 @@ from dpopt.errors import PlanError
 from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, noise_variance, whole_amount
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.intervals.interval_planning import BETA
-from dpopt.synopses.intervals.noise_reach import one_sided_reach
 from dpopt.synopses.intervals.partition import LARGEST_PARTITION
 from dpopt.synopses.intervals.partition_plan import check_records, check_unit
 from dpopt.synopses.intervals.split_plan import SplitPlan, check_grid, cuts_of
-from dpopt.synopses.summaries.noise_bounds import noise_bound
+from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 _SHARES = tuple(np.geomspace(0.02, 0.7, 9).tolist())  # of the budget, for the counts of boxes
 _FAILURES = 0.5  # share of beta for the comparisons

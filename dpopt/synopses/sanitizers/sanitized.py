@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.queries.conjunctions.monomials import LISTED
 from dpopt.synopses.sanitizers.sanitizer_plan import BETA, SanitizerFigures
+from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import Synopsis
 
 CHUNK = 2**20
@@ -177,5 +178,4 @@ class SanitizedPolynomial(Synopsis):
                 f"found a point with {ones} ones; this family has at most {self.figures.width}, and its polynomials say "
                 "nothing of more"
             )
-        if not 0.0 < confidence < 1.0:
-            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        check_confidence(confidence)

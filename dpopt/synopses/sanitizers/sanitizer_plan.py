@@ -7,10 +7,9 @@ from math import ceil, comb, log, log2, sqrt
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import amount_for, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, sensitivity_and_scale
@@ -21,6 +20,7 @@ from dpopt.queries.polynomial_families import (
     PolynomialFamily,
     SymmetricFamily,
 )
+from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
@@ -197,14 +197,7 @@ def plan_sanitizer(
         raise PlanError(f"found {size} records; a release needs at least one")
     if sensitivity not in {EXACT, CRUDE}:
         raise PlanError(f"found the sensitivity {sensitivity!r}; expected {EXACT} or {CRUDE}")
-    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
-        raise PlanError(
-            f"the accountant {budget.accountant.value!r} has no figure for the noise of sums; use 'pure' or 'zcdp'"
-        )
-    gaussian = budget.accountant is Accountant.ZCDP
-    amount = amount_for(budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    gaussian, amount = is_gaussian(budget), whole_amount(budget)
     if isinstance(family, FunctionFamily) and family.can_be_tabulated:
         family = family.tabulated()
     replaced = relation is NeighbouringRelation.REPLACE_ONE

@@ -10,7 +10,6 @@ Source: Thaler, Ullman and Vadhan 2012, Remark 4.7, which says so for any saniti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Protocol
@@ -30,7 +29,7 @@ from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, POWERS, SETS, M
 from dpopt.queries.polynomial_families import SymmetricFamily
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import EXACT, SanitizerFigures, SanitizerPlan, plan_sanitizer
-from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
+from dpopt.synopses.summaries.noise_bounds import check_confidence, deviations_for, noise_bound
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 
@@ -41,64 +40,6 @@ class Disjunctions(Protocol):
     def __call__(self, literals: NDArray[np.int64], confidence: float) -> tuple[NDArray[np.float64], float]:
         """Return the answers, (q,), and the bound of each, for queries (q, j) int64."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CombinedAnswer:
-    """Which share of the records satisfies "at least r of k".
-
-    Attributes
-    ----------
-    value : float
-        The estimate, between 0 and 1.
-    bound : float
-        How far it is off at most, with the probability `confidence`: the sum of |weights| times bounds of disjunctions, each of
-        which holds with a probability that lets all of them hold together.
-    disjunctions : int
-        How many were asked.
-    confidence : float
-    """
-
-    value: float
-    bound: float
-    disjunctions: int
-    confidence: float
-
-
-def summary_through_disjunctions(
-    summary: Summary, query: str, needed: int, *, confidence: float = 1.0 - BETA
-) -> CombinedAnswer:
-    """Return which share of the records satisfies at least r of the conditions of a query, from disjunctions alone.
-
-    Parameters
-    ----------
-    summary : Summary
-    query : str
-        Conditions with commas between them, as for `Summary.answer`.
-    needed : int
-        r, from 1 to the number of conditions.
-    confidence : float
-        Of the bound.
-
-    Raises
-    ------
-    WorkloadError, SchemaError
-        As for `Summary.answer`.
-    PolynomialError
-        If r is out of range.
-    """
-    conditions = [one.text.replace(",", ",,") for one in summary.plan.literals.conditions(query)]
-    _check_confidence(confidence)
-    weights = disjunction_weights(needed, len(conditions))
-    asked = _number_of_disjunctions(weights)
-    each = 1.0 - (1.0 - confidence) / asked
-    value = bound = 0.0
-    for size, weight in enumerate(weights):
-        for chosen in combinations(conditions, size) if weight else ():
-            answer = summary.answer(",".join(chosen), "or", confidence=each)
-            value += weight * answer.value
-            bound += abs(weight) * answer.bound
-    return CombinedAnswer(min(1.0, max(0.0, value)), bound, asked, confidence)
 
 
 def through_disjunctions(
@@ -128,7 +69,7 @@ def through_disjunctions(
     WorkloadError
         If the release does not answer such disjunctions.
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     weights = disjunction_weights(needed, literals.shape[1])
     each = 1.0 - (1.0 - confidence) / _number_of_disjunctions(weights)
     values, bound = np.zeros(len(literals)), 0.0
@@ -228,11 +169,6 @@ def _bound_of_disjunctions(plan: SummaryPlan, width: int, queries: int) -> float
 def _number_of_disjunctions(weights: tuple[int, ...]) -> int:
     width = len(weights) - 1
     return sum(comb(width, size) for size, weight in enumerate(weights) if weight)
-
-
-def _check_confidence(confidence: float) -> None:
-    if not 0.0 < confidence < 1.0:
-        raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
 
 
 def symmetric_family(

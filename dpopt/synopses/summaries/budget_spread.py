@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, sqrt
@@ -117,22 +118,28 @@ def best_spread(target: Target, measured: Measured, small_queries: float) -> Spr
     return best
 
 
+def answers_tried(
+    target: Sequence[Fraction | None], deviations: NDArray[np.float64], zeta: float, *, gaussian: bool
+) -> list[AnswerPolynomial]:
+    """Return the best polynomial of the program, and with Laplace noise that which takes size k alone, too.
+
+    The program weighs noise by its standard deviation, by which the bound of a single count is overstated.
+    """
+    found, width = [best_answer(target, deviations, zeta)], len(target) - 1
+    if not gaussian and deviations.size == width and np.isfinite(deviations[-1]):
+        alone = np.where(np.arange(1, width + 1) == width, deviations, np.inf)
+        found.append(best_answer(target, alone, zeta))
+    return found
+
+
 def _spread_of(
     shares: NDArray[np.float64], target: Target, measured: Measured, numbers: NDArray[np.float64]
 ) -> Spread:
-    """Return the best polynomial for these shares that is found.
-
-    With Laplace noise the program weighs noise by its standard deviation, by which the bound of a single count is overstated:
-    the polynomial that takes size k alone is tried, too.
-    """
+    """Return the best polynomial for these shares that is found."""
     deviations = np.sqrt(numbers) * measured.deviations(shares)
     zeta = deviations_for(measured.beta, measured.queries)
-    answers = [best_answer(target.values, deviations, zeta)]
-    if not measured.gaussian and numbers.size == target.width and np.isfinite(deviations[-1]):
-        alone = np.where(np.arange(1, numbers.size + 1) == target.width, deviations, np.inf)
-        answers.append(best_answer(target.values, alone, zeta))
     found = []
-    for answer in answers:
+    for answer in answers_tried(target.values, deviations, zeta, gaussian=measured.gaussian):
         coefficients = np.zeros(numbers.size)
         coefficients[: len(answer.coefficients) - 1] = np.abs(answer.coefficients[1:])
         bound = answer.approximation + measured.noise(shares, coefficients, numbers)

@@ -20,12 +20,12 @@ from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import (
     AnswerPolynomial,
     MixedAnswerPolynomial,
-    best_answer,
     best_mixed_answer,
 )
 from dpopt.polynomials.targets import Target
+from dpopt.synopses.summaries.budget_spread import answers_tried
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
-from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
+from dpopt.synopses.summaries.noise_bounds import check_confidence, deviations_for, noise_bound
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
 from dpopt.synopses.synopsis import PlannedSynopsis
@@ -176,8 +176,7 @@ class Summary(PlannedSynopsis):
                 f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}. Use "
                 f"{self.plan.width} conditions at most, or release a summary with --k {len(conditions)}"
             )
-        if not 0.0 < confidence < 1.0:
-            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        check_confidence(confidence)
         ways = ways_of(
             conditions,
             Target.named(predicate, len(conditions)).values,
@@ -284,12 +283,9 @@ class Summary(PlannedSynopsis):
         """Return the polynomial for a query whose conditions hold for so many literals each; its numbers are shares."""
         terms = np.sqrt(np.array(symmetric(sets, min(len(sets), self.plan.sizes[-1])), dtype=np.float64)[1:])
         deviations = self.plan.deviations[: terms.size] * terms / self.plan.size
-        zeta = deviations_for(1.0 - confidence)
-        found = [best_answer(target, deviations, zeta)]
-        if not self.plan.gaussian and deviations.size == len(sets) and np.isfinite(deviations[-1]):
-            # The program weighs noise by its standard deviation, by which the bound of a single count is overstated.
-            alone = np.where(np.arange(1, deviations.size + 1) == len(sets), deviations, inf)
-            found.append(best_answer(target, alone, zeta))
+        found = answers_tried(
+            target, deviations, deviations_for(1.0 - confidence), gaussian=self.plan.gaussian
+        )
         counts = np.array(symmetric(sets, len(sets)), dtype=np.float64)[:, None]
         return min(
             found, key=lambda one: self._bound(MixedAnswerPolynomial.of(one), counts, 1.0 - confidence)

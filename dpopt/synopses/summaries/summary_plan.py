@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_scale
+from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.files.codec import Unbounded
 from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
+from dpopt.synopses.histograms.counts_plan import check_scales, is_gaussian, whole_amount
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -80,10 +80,7 @@ class SummaryPlan(SynopsisPlan):
             raise PlanError(f"found conjunctions of {self.sizes[-1]} literals for queries of {self.width}")
         if len(self.scales) != len(self.sizes):
             raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
-        if not all(SMALLEST_SCALE <= scale < LARGEST_SCALE for scale in self.scales):
-            raise PlanError(
-                f"found noise of scales {self.scales}; expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
-            )
+        check_scales(self.scales)
         if self.size < 1:
             raise PlanError(f"found {self.size} records; a summary needs at least one")
         Target.named(self.predicate, self.width)
@@ -179,10 +176,6 @@ def plan_summary(
         raise PlanError(
             f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1"
         )
-    if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
-        raise PlanError(
-            f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
-        )
     target = Target.named(predicate, width)
     kept = countable(literals, width)
     measured = measured_by(literals, kept, width, budget, size=size, relation=relation)
@@ -229,12 +222,9 @@ def measured_by(
     Raises
     ------
     PlanError
-        If the budget leaves nothing to measure with.
+        If the budget is for no such noise, or leaves nothing to measure with.
     """
-    gaussian = budget.accountant is Accountant.ZCDP
-    amount = amount_for(budget, gaussian=gaussian)
-    if not amount > 0:
-        raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")
+    gaussian, amount = is_gaussian(budget), whole_amount(budget)
     replaced = relation is NeighbouringRelation.REPLACE_ONE
     sensitivity = [literals.groups.sensitivity(j, replaced=replaced) for j in range(1, kept + 1)]
     queries = literals.groups.conjunctions(width)

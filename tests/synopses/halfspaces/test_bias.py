@@ -6,6 +6,7 @@ from math import acos, pi
 
 import numpy as np
 import pytest
+from scipy.special import betainc
 
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.halfspace_regression import SideRegression, ramp_products
@@ -14,7 +15,6 @@ from dpopt.synopses.halfspaces.bias_sample import bias_of, moment_bound, public_
 from dpopt.synopses.halfspaces.estimators import (
     corrected_parameters,
     printed_parameters,
-    wrong_side_probability,
 )
 
 
@@ -37,6 +37,16 @@ def test_the_printed_parameters_are_those_of_the_paper() -> None:
 def test_parameters_out_of_range_are_refused(wrong: tuple[int, float, float, float]) -> None:
     with pytest.raises(PlanError):
         printed_parameters(*wrong)
+
+
+def wrong_side_probability(dimension: int, cosines: np.ndarray) -> np.ndarray:
+    """Return P(<A x, A y> <= 0) for unit vectors with <x, y> = t > 0 and a T x d matrix of independent normal numbers.
+
+    The T pairs of coordinates have correlation t; with a b = ((a + b)^2 - (a - b)^2) / 4 the product is a positive multiple of
+    (1 + t) chi - (1 - t) chi', two independent chi-squared numbers of T degrees of freedom. So it is the probability that a
+    Beta(T/2, T/2) number is below (1 - t) / 2.
+    """
+    return np.asarray(betainc(dimension / 2.0, dimension / 2.0, (1.0 - cosines) / 2.0))
 
 
 def test_the_probability_of_the_wrong_side_has_its_closed_forms() -> None:
