@@ -217,9 +217,7 @@ class PartitionRelease(PlannedSynopsis):
         """Scale of the noise of each node, (v,); 0 for the root, which is never measured."""
         return self._of_nodes(0.0, self.plan.mass_scales)
 
-    def _of_nodes(
-        self, root: float, levels: Sequence[float] | Sequence[NDArray[np.int64]]
-    ) -> NDArray[np.float64]:
+    def _of_nodes(self, root: float, levels: Iterable[float | NDArray[np.int64]]) -> NDArray[np.float64]:
         """Return a number for each node, (v,), from those of the root and of each measured level."""
         found = np.full(len(self.partition.tree), root, dtype=np.float64)
         for level, numbers in zip(self.partition.tree.levels[1:], levels, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, sqrt
@@ -119,7 +118,7 @@ def best_spread(target: Target, measured: Measured, small_queries: float) -> Spr
 
 
 def answers_tried(
-    target: Sequence[Fraction | None], deviations: NDArray[np.float64], zeta: float, *, gaussian: bool
+    target: tuple[Fraction | None, ...], deviations: NDArray[np.float64], zeta: float, *, gaussian: bool
 ) -> list[AnswerPolynomial]:
     """Return the best polynomial of the program, and with Laplace noise that which takes size k alone, too.
 
