@@ -26,6 +26,7 @@ from dpopt.models.polynomials.answer_polynomial import (
     best_mixed_answer,
 )
 from dpopt.queries.conjunctions.literals import ChosenLiterals
+from dpopt.synopses.summaries import budget_spread
 from dpopt.synopses.summaries import summary as summary_module
 from dpopt.synopses.summaries.release_summary import release_summary, summary
 from dpopt.synopses.summaries.summary import Summary
@@ -69,7 +70,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         return best_mixed_answer(target, np.array(deviations), zeta)
 
     monkeypatch.setattr(
-        summary_module, "best_answer", lambda target, u, zeta: known(target, tuple(u.tolist()), zeta)
+        budget_spread, "best_answer", lambda target, u, zeta: known(target, tuple(u.tolist()), zeta)
     )
     monkeypatch.setattr(
         summary_module,
