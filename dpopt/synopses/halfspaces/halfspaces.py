@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,15 @@ class HalfspaceAnswer:
     confidence: float
 
 
+class Answered(TypedDict, total=False):
+    """Keywords of `Halfspaces.answer`, which are those of `Halfspaces.answers`."""
+
+    margin: float | None
+    estimate: str | Estimator | None
+    confidence: float
+    nonnegative: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Halfspaces(PlannedSynopsis):
     """Noisy sides of projected points under differential privacy. Everything it holds may be published.
@@ -167,22 +176,14 @@ class Halfspaces(PlannedSynopsis):
     def _measured(self) -> tuple[NDArray[np.int64], ...]:
         return self.noisy[1:] if self.plan.relation is NeighbouringRelation.ADD_REMOVE else self.noisy
 
-    def answer(
-        self,
-        query: str | NDArray[np.float64],
-        *,
-        margin: float | None = None,
-        estimate: str | Estimator | None = None,
-        confidence: float = 0.95,
-        nonnegative: bool = False,
-    ) -> HalfspaceAnswer:
+    def answer(self, query: str | NDArray[np.float64], **how: Unpack[Answered]) -> HalfspaceAnswer:
         """Return which share of the records has <x, y> > 0, with its error.
 
         Parameters
         ----------
         query : str or (d,) float64
             y: numbers with commas between them, or an array. Only its direction counts.
-        margin, estimate, confidence, nonnegative :
+        how
             As for `answers`.
         """
         vector = (
@@ -190,13 +191,7 @@ class Halfspaces(PlannedSynopsis):
             if isinstance(query, str)
             else np.asarray(query, dtype=np.float64)
         )
-        return self.answers(
-            vector[None, :],
-            margin=margin,
-            estimate=estimate,
-            confidence=confidence,
-            nonnegative=nonnegative,
-        )[0]
+        return self.answers(vector[None, :], **how)[0]
 
     def answers(
         self,

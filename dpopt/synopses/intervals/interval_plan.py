@@ -21,10 +21,8 @@ from math import inf
 from typing import Literal
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import comparisons_needed, search_charge
-from dpopt.synopses.histograms.counts_plan import node_sensitivity
 from dpopt.synopses.intervals.partition_plan import PartitionPlan, check_domain
 
 MASSES = "records in each interval"
@@ -99,17 +97,7 @@ class IntervalPlan(PartitionPlan):
             )
             for number in range(1, self.searches + 1)
         ]
-        sums = (
-            measurement_charge(
-                MASSES,
-                node_sensitivity(self.relation),
-                scale,
-                gaussian=self.gaussian,
-                relation=self.relation,
-            )
-            for scale in self.mass_scales
-        )
-        return [*found, *sums]
+        return found + self.charges_of_sums([MASSES] * len(self.mass_scales))
 
     def in_words(self) -> list[str]:
         """Return how intervals are searched and weighted."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.synopses.histograms.counts_plan import check_scales
+from dpopt.synopses.histograms.counts_plan import check_scales, node_sensitivity
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -97,6 +99,14 @@ class PartitionPlan(SynopsisPlan, ABC):
         check_records(self.size)
         check_unit("beta", self.beta)
         check_scales((self.scale, *self.mass_scales))
+
+    def charges_of_sums(self, names: Sequence[str]) -> list[Charge]:
+        """Return what the sums of each measured level cost, by the names of their measurements."""
+        sensitivity = node_sensitivity(self.relation)
+        return [
+            measurement_charge(name, sensitivity, scale, gaussian=self.gaussian, relation=self.relation)
+            for name, scale in zip(names, self.mass_scales, strict=True)
+        ]
 
     @property
     def total_is_public(self) -> bool:

@@ -22,10 +22,8 @@ from math import log2, prod
 from typing import Literal
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import MedianCut, comparisons_needed
-from dpopt.synopses.histograms.counts_plan import node_sensitivity
 from dpopt.synopses.histograms.grids.grid_plan import LARGEST_GRID
 from dpopt.synopses.intervals.partition import LARGEST_PARTITION
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
@@ -101,19 +99,8 @@ class SplitPlan(PartitionPlan):
     def charges(self) -> list[Charge]:
         """Return what everything costs: all cuts, then the counts of boxes, level by level."""
         searches = [cut.charge(self.relation) for cut in self.cuts]
-        return [
-            *(charge for charge in searches if charge is not None),
-            *(
-                measurement_charge(
-                    boxes_after(depth),
-                    node_sensitivity(self.relation),
-                    scale,
-                    gaussian=self.gaussian,
-                    relation=self.relation,
-                )
-                for depth, scale in zip(self.mass_depths, self.mass_scales, strict=True)
-            ),
-        ]
+        found = [charge for charge in searches if charge is not None]
+        return found + self.charges_of_sums([boxes_after(depth) for depth in self.mass_depths])
 
     def in_words(self) -> list[str]:
         """Return how boxes are cut and counted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Any
@@ -252,14 +253,11 @@ def countable(literals: ChosenLiterals, width: int) -> int:
 def columns_that_do(literals: ChosenLiterals, width: int) -> int:
     """Return how many columns, those with the fewest literals, have at most 20,000,000 conjunctions of up to `width`."""
     sizes = sorted(literals.groups.sizes)
-    low, high = 0, len(sizes)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _largest_countable(LiteralGroups(tuple(sizes[:middle])), width) >= min(width, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+
+    def too_many(columns: int) -> bool:
+        return _largest_countable(LiteralGroups(tuple(sizes[:columns])), width) < min(width, columns)
+
+    return bisect_left(range(1, len(sizes) + 1), x=True, key=too_many)
 
 
 def _largest_countable(groups: LiteralGroups, width: int) -> int:

@@ -36,6 +36,7 @@ graphical sequences as an open question. Method: see `nearest_graphical`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -246,12 +247,12 @@ def evened(whole: NDArray[np.float64]) -> NDArray[np.int64]:
     given, size = whole.astype(np.int64), whole.size
     level = int(given.sum()) // size
     above, below = np.maximum(given - level, 0), np.maximum(level - given, 0)
-    least, most = 0, int(max(np.maximum(above - 1, 0).sum(), below.sum()))
-    while least < most:
-        middle = (least + most) // 2
-        fits = cut_violations(_passed_on(given, middle).astype(np.float64))[0].max() <= 0
-        least, most = (least, middle) if fits else (middle + 1, most)
-    return _passed_on(given, least)
+    most = int(max(np.maximum(above - 1, 0).sum(), below.sum()))
+
+    def fits(units: int) -> bool:
+        return bool(cut_violations(_passed_on(given, units).astype(np.float64))[0].max() <= 0)
+
+    return _passed_on(given, bisect_left(range(most), x=True, key=fits))
 
 
 def _passed_on(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
@@ -261,10 +262,9 @@ def _passed_on(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
 
 def _cut_off(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
     """Return by how much each entry changes if units are taken from the largest, one by one."""
-    low, high = int(falling[-1]), int(falling[0])
-    while low < high:  # the least cap whose cost is paid
-        cap = (low + high) // 2
-        low, high = (low, cap) if int(np.maximum(falling - cap, 0).sum()) <= units else (cap + 1, high)
+    caps = range(int(falling[-1]), int(falling[0]))
+    paid = bisect_left(caps, x=True, key=lambda cap: int(np.maximum(falling - cap, 0).sum()) <= units)
+    low = caps.start + paid  # the least cap whose cost is paid
     changes = np.minimum(low - falling, 0)
     left = units + int(changes.sum())
     end = int(np.count_nonzero(falling >= low))
