@@ -28,7 +28,6 @@ class AnswerSheet:
 
     Parameters
     ----------
-    universe : ProductUniverse
     queries : MarginalSet or Clauses
         m queries over attributes of the universe; marginals over its domains.
 

@@ -143,7 +143,6 @@ class TreeGains:
 
     Attributes
     ----------
-    tree : Tree
     pulls : (v,) float64
         variance / (V_C + variance): how far a node's value is drawn to the sum of its children's z; 0 for leaves.
     shares : (v,) float64

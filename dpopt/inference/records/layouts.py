@@ -34,7 +34,6 @@ class MarginalTerms:
     ----------
     terms : tuple of FitTerm
         The terms that hold marginals.
-    sets : tuple of MarginalSet
     firsts : (terms + 1,) int64
         First marginal of each.
     attributes, shapes : (M, k) int64

@@ -300,7 +300,6 @@ class Fitted:
         Who proved the lower bound, in words; empty without one.
     stopped : str
         Why the fit ended.
-    history : tuple of FitProgress
     """
 
     records: NDArray[np.int32]

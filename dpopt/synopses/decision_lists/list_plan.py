@@ -34,9 +34,6 @@ class ListPlan(SynopsisPlan):
     ----------
     coefficients : ListCoefficients
         By which rows count in conjunctions; with the declared family.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     sizes : tuple of int
         The counted sizes of conjunctions, increasing from 0: the empty conjunction.
     scales : tuple of float

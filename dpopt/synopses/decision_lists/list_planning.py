@@ -48,12 +48,10 @@ def plan_lists(
 
     Parameters
     ----------
-    family : ListFamily
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     size : int
         The public number of rows.
-    relation : NeighbouringRelation
     points : int, optional
         Q: for how many points together the predicted error is to hold; all 2^m if left out.
     largest : int, optional

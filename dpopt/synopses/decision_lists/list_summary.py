@@ -54,11 +54,8 @@ class ListSummary(PlannedSynopsis):
 
     Attributes
     ----------
-    plan : ListPlan
     noisy : tuple of int64 arrays
         The noisy counts of each counted size, in the order of `dpopt.queries.decision_lists.kernels`.
-    privacy : Mapping
-        What was spent, charge by charge.
     """
 
     KEY = "dpopt_list_summary"

@@ -120,8 +120,6 @@ class Answering:
 
     Parameters
     ----------
-    plan : HalfspacePlan
-    estimator : Estimator
     margin : float
         gamma.
 

@@ -67,7 +67,6 @@ class SideSums:
     matrix : (h, r) float64
     scales : (r,) float64
         Scale of the noise on each released number.
-    gaussian : bool
     """
 
     matrix: NDArray[np.float64]
@@ -126,7 +125,6 @@ class HalfspacePlan(SynopsisPlan):
 
     Attributes
     ----------
-    columns : PointColumns
     dimension, number, directions : int
         T, m and h; |U| = 2 h.
     seed, copies : int
@@ -135,16 +133,12 @@ class HalfspacePlan(SynopsisPlan):
         `SIDES` or `ARCS`.
     heights : tuple of int
         Of the measured levels of arcs, increasing from 0; empty for sides.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     scales : tuple of float
         Of the noise: of the number of records first (add-remove only), then of sides, or of each level of arcs.
     size : int
         The public number of records: n under replace-one, n0 under add-remove.
     margin : float
         gamma: for which margin the weights are made and errors are predicted; others can be asked for.
-    prediction : Prediction
     """
 
     columns: PointColumns

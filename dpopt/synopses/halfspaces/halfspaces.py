@@ -113,11 +113,8 @@ class Halfspaces(PlannedSynopsis):
 
     Attributes
     ----------
-    plan : HalfspacePlan
     noisy : tuple of int64 arrays
         What was measured, in the order of `plan.measurements()`.
-    privacy : Mapping
-        What was spent, charge by charge.
     """
 
     KEY = "dpopt_halfspaces"

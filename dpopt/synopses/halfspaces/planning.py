@@ -85,14 +85,12 @@ def plan_halfspaces(
 
     Parameters
     ----------
-    columns : PointColumns
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     size : int
         The public number of records.
     margin : float
         gamma, between 0 and 1.
-    relation : NeighbouringRelation
     shapes : sequence of Shape, optional
         `default_shapes` if left out.
     queries : int

@@ -52,7 +52,6 @@ def plan_intervals(
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     size : int
         The public number of records: n under replace-one, n0 under add-remove.
-    relation : NeighbouringRelation
     weights : str
         "measured" or "printed".
     intervals : int, optional

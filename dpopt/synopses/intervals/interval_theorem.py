@@ -71,7 +71,6 @@ def theorem_plan(
     Parameters
     ----------
     bins : int
-    budget : Budget
     size : int
         n.
     alpha : float

@@ -68,9 +68,6 @@ class PartitionPlan(SynopsisPlan, ABC):
     ----------
     shape : tuple of int
         Bins of each column.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     size : int
         The number of records, public under replace-one; under add-remove a number near it, for planning alone.
     scale : float

@@ -67,13 +67,10 @@ class PartitionRelease(PlannedSynopsis):
     ----------
     axes : tuple of Bins
         The bins of each column.
-    plan : PartitionPlan
     partition : Partition
         Found by noisy searches.
     noisy : tuple of (g,) int64 arrays
         The noisy sums of each measured level of groups, from the top down; none for printed weights.
-    privacy : Mapping
-        What was spent, charge by charge.
     """
 
     KEY = "dpopt_intervals"

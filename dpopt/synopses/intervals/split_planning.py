@@ -52,7 +52,6 @@ def plan_split(
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     size : int
         The number of records, or under add-remove a public number near it.
-    relation : NeighbouringRelation
     rounds : int, optional
         How often each axis is cut, where the user fixes it.
     error : float, optional

@@ -56,11 +56,8 @@ class SanitizedPolynomial(Synopsis):
 
     Attributes
     ----------
-    figures : SanitizerFigures
     noisy : (N,) int64
         Noisy sums, in units.
-    privacy : Mapping
-        What was spent.
     """
 
     KEY = "dpopt_sanitizer"

@@ -43,16 +43,12 @@ class SanitizerFigures:
         Of the family.
     labels : tuple of str
         What each variable of a query asks for, in words.
-    monomials : Monomials
     constant : float
         Added to each answer, without noise.
     width : int or None
         The most variables that are 1 in a query; None for any number.
     approximation : float
         gamma.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     unit : float
         What a sum of 1 stands for.
     scale : float
@@ -120,13 +116,7 @@ class SanitizerFigures:
 
 @dataclass(frozen=True, eq=False)
 class SanitizerPlan:
-    """What a generic sanitizer measures.
-
-    Attributes
-    ----------
-    family : SymmetricFamily, TableFamily or FunctionFamily
-    figures : SanitizerFigures
-    """
+    """What a generic sanitizer measures."""
 
     family: PolynomialFamily
     figures: SanitizerFigures
@@ -177,7 +167,6 @@ def plan_sanitizer(
         Laplace noise of about the same size).
     size : int
         The public number of records.
-    relation : NeighbouringRelation
     sensitivity : str
         "exact", or "crude" for noise as the paper prints it; the charge is then smaller than the budget.
     queries : int, optional

@@ -180,7 +180,6 @@ def symmetric_family(
 
     Parameters
     ----------
-    literals : ChosenLiterals
     target : Target
         OR, AND, "at least r of k" or any values f(0), ..., f(k).
     polynomial : Polynomial

@@ -36,7 +36,6 @@ class Measured:
         Public number of records.
     queries : int
         Q, the number of queries that the bound is to hold for together.
-    gaussian : bool
     beta : float
         The probability with which it may fail.
     """
@@ -84,8 +83,6 @@ def best_spread(target: Target, measured: Measured, small_queries: float) -> Spr
 
     Parameters
     ----------
-    target : Target
-    measured : Measured
     small_queries : float
         The share of the budget that the sizes below k have together at least.
     """

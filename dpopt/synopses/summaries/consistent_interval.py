@@ -69,8 +69,6 @@ def consistent_interval(
 
     Parameters
     ----------
-    way : Way
-    plan : SummaryPlan
     noisy : tuple of int64 arrays
         The counts of each size of the plan.
     beta : float

@@ -59,7 +59,6 @@ def noise_bound(
         m_j: how many counts of the kind the answer adds up.
     beta : float
         Between 0 and 1.
-    gaussian : bool
     queries : int
         Q.
     """
@@ -122,7 +121,6 @@ def reach_of_sums(
     scales : (v,) float64
         Scale of the noise of each count.
     beta : float
-    gaussian : bool
     queries : int
         For how many sums together the probability is meant.
     """

@@ -107,11 +107,8 @@ class Summary(PlannedSynopsis):
 
     Attributes
     ----------
-    plan : SummaryPlan
     noisy : tuple of int64 arrays
         The noisy counts of each counted size, in the order of `LiteralGroups.numbers`.
-    privacy : Mapping
-        What was spent, charge by charge.
     """
 
     KEY = "dpopt_summary"

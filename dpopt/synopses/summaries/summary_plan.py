@@ -38,14 +38,10 @@ class SummaryPlan(SynopsisPlan):
 
     Attributes
     ----------
-    literals : ChosenLiterals
     width : int
         k, the largest number of literals of a query.
     predicate : str
         "and", "or" or "atleast:R": the queries that the budget was spread for; others of at most k literals are answered too.
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
     sizes : tuple of int
         The counted sizes of conjunctions, increasing.
     scales : tuple of float
@@ -146,7 +142,6 @@ def plan_summary(
 
     Parameters
     ----------
-    literals : ChosenLiterals
     width : int
         k, from 1 to 16 and to the number of columns.
     budget : Budget
@@ -155,7 +150,6 @@ def plan_summary(
         The public number of records.
     predicate : str
         "and", "or" or "atleast:R".
-    relation : NeighbouringRelation
     small_queries : float
         The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from 0 to
         below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those can be
