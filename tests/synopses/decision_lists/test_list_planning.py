@@ -18,11 +18,9 @@ from dpopt.errors import DpoptError, PlanError, PolynomialError, SolverUnavailab
 from dpopt.synopses.decision_lists import list_planning
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import largest_size, plan_lists
+from tests.synopses.summaries.tiny_summaries import PURE, RHO
 from tests.tiny_lists import family_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
-
-RHO = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
-PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 
 
 @pytest.mark.parametrize("budget", [RHO, PURE])

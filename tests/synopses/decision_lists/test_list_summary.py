@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.budget import Budget
 from dpopt.errors import (
     PlanError,
     PrivateDataError,
@@ -30,11 +28,9 @@ from dpopt.synopses.decision_lists.list_summary import (
 )
 from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
 from tests.noises import NoNoise
+from tests.synopses.summaries.tiny_summaries import PURE, RHO
 from tests.tiny_lists import Row, family_of, output_at, points_of, private, rows_of, text_of
 from tests.tiny_runs import REPLACE
-
-RHO = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
-PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 
 ROUNDING = 1e-9
 """Of answers, which are double precision."""

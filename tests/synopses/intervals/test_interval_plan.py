@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.against_trees import tree_beside
@@ -28,9 +27,9 @@ from dpopt.synopses.intervals.partition_release import printed_weights
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from dpopt.synopses.intervals.split_planning import plan_split
+from tests.tiny_runs import REPLACE
 
 PURE, RHO = Budget(1.0, 0.0, None, Accountant.PURE), Budget(None, 1e-9, 0.5, Accountant.ZCDP)
-REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
 
 
 def worst(released: object, counts: NDArray[np.int64]) -> float:

@@ -31,9 +31,9 @@ from dpopt.synopses.intervals.partition_release import (
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_planning import plan_split
 from tests.noises import NoNoise
+from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 PURE, RHO = Budget(1.0, 0.0, None, Accountant.PURE), Budget(None, 1e-9, 0.5, Accountant.ZCDP)
-REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
 
 
 def column() -> NDArray[np.int64]:

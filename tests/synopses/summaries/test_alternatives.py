@@ -8,7 +8,6 @@ from math import comb, inf, log, sqrt
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.polynomials.targets import Target
 from dpopt.synopses.summaries import alternatives as module
@@ -16,9 +15,7 @@ from dpopt.synopses.summaries.alternatives import alternatives
 from dpopt.synopses.summaries.budget_spread import Measured
 from dpopt.synopses.summaries.summary_plan import BETA, plan_summary
 from tests.synopses.summaries.test_summary_plan import bits
-
-RHO = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
-PURE = Budget(1.0, 0.0, None, Accountant.PURE)
+from tests.synopses.summaries.tiny_summaries import PURE, RHO
 
 
 @pytest.mark.parametrize("budget", [RHO, PURE])
