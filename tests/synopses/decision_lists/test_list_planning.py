@@ -138,7 +138,7 @@ def changed_plan(**changes: Any) -> ListPlan:
         ({"sizes": (0, 1, 2)}, "for coefficients of 3"),
         ({"sizes": (0, 3)}, "not counted"),
         ({"scales": (1.0,)}, "found 1 scales for 4 sizes"),
-        ({"scales": (1.0, 1.0, inf, 1.0)}, "found noise of scales"),
+        ({"scales": (1.0, 1.0, inf, 1.0)}, "found the scale of noise"),
         ({"size": 0}, "found 0 rows"),
         ({"points": 0}, "0 points"),
     ],
