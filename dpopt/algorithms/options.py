@@ -42,8 +42,8 @@ EXACT_SECONDS = 2.0
 QUERIES, MARGINALS = "queries", "marginals"
 PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
 UPDATES: dict[str, str] = {
-    PAPER: "exp(-alpha/2) on the side that is too heavy: the lecture's step",
-    HOEFFDING: "exp(-4 alpha) on the side that is too heavy",
+    PAPER: "exp(-alpha/2) where the distribution has too much weight: the lecture's step",
+    HOEFFDING: "exp(-4 alpha) where the distribution has too much weight",
     DATA_STEP: "exp(gap / 2): the step of MWEM",
     EXACT: "the nearest distribution, by relative entropy, with the measured answer",
     MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
@@ -439,7 +439,7 @@ class MWEM(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PMW(MWEM):
-    """PMW: multiplicative weights that end when the selected query is answered well."""
+    """PMW: multiplicative weights, stopped when the selected query is answered well."""
 
     algorithm = "pmw"
     rounds: Annotated[

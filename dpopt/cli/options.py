@@ -43,7 +43,7 @@ NamesOption = Annotated[Path | None, "Names of the binary columns, one on each l
 LayoutOption = Annotated[
     str | None,
     "Layout of the file of a wide table. Recognized without this option: npz (SciPy), mtx (Matrix Market), bits. "
-    "To be named: baskets (the items of a record on each line), pairs (a user and an item on each line).",
+    "Must be given for: baskets (the items of a record on each line), pairs (a user and an item on each line).",
 ]
 FirstItemOption = Annotated[
     int | None,
@@ -56,16 +56,16 @@ PairColumnsOption = Annotated[
 ]
 WorkloadOption = Annotated[
     str,
-    "Queries that the release is to answer well: marginals:3, marginals:3,count=64,seed=1, "
+    "Queries to answer well: marginals:3, marginals:3,count=64,seed=1, "
     "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
     "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
-    "items more often), or a JSON file. ',occurring' restricts to values declared as occurring, ',positive' to "
+    "items more often), or a JSON file. ',occurring': only values declared as occurring. ',positive': only "
     "conjunctions without '!='. Public.",
 ]
 DensityOption = Annotated[
     float | None,
-    "Tables of zeros and ones: the public share of ones, between 0 and 1, such as average basket / number of "
-    "items. Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
+    "Public share of ones in a table of zeros and ones, between 0 and 1 (average basket size / number of "
+    "items). Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
     "layout decides whether a table is taken to be sparse.",
 ]
 EpsilonOption = Annotated[
@@ -80,7 +80,7 @@ RhoOption = Annotated[
 AccountantOption = Annotated[
     str | None,
     "How costs are added up: zcdp (default); pure, where epsilons add up (default for --epsilon without --delta); gdp "
-    "(nearest to the truth, but one constant is verified numerically, not proved); per-round or theorem (advanced "
+    "(the tightest, but one constant is verified numerically, not proved); per-round or theorem (advanced "
     "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
 ]
 NeighboursOption = Annotated[
@@ -90,7 +90,7 @@ NeighboursOption = Annotated[
 ]
 N0Option = Annotated[
     int | None,
-    "Under add-remove: a public number near that of the records, fixed without looking at the table. If left out,"
+    "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
     " the number is measured with 1 % of the budget.",
 ]
 SolverOption = Annotated[
@@ -110,8 +110,8 @@ PersonOption = Annotated[
 ]
 RowsPerPersonOption = Annotated[
     int | None,
-    "The most rows that are counted for each person, the first of the table; the unit of privacy is then a "
-    "person. A release needs --person as well, a plan does not.",
+    "Count only the first rows of each person, this many; the unit of privacy is then a person. A release also "
+    "needs --person, a plan does not.",
 ]
 EngineOption = Annotated[
     str,
@@ -150,7 +150,7 @@ JsonOption = Annotated[bool, "--json", "Print JSON in place of text."]
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How a text file is written: declared, never found out, since what is found out a record would decide."""
+    """How a text file is written: declared, never inferred: otherwise a record could decide it."""
 
     separator: SeparatorOption = None
     decimal: DecimalOption = "."

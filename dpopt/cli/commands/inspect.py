@@ -70,7 +70,7 @@ def evaluate(
 ) -> None:
     """Compare a release with its table. NOT private: the figures are computed from the exact answers.
 
-    The table is read as the release read it; give --layout and what belongs to it where it lies in another file now.
+    The table is read as the release read it; if it is now in another file, give --layout and its options.
     """
     from dpopt.algorithms.evaluate import evaluate as compare
     from dpopt.algorithms.replay import load

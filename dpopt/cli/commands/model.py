@@ -53,7 +53,7 @@ class Source:
 
 @command("list", group=model_group)
 def list_models(*, as_json: _Json = False) -> None:
-    """List the models: what each decides, its page where that has another name, a closed form, how many instances."""
+    """List the models: what each decides, its page, whether it has a closed form, and how many instances."""
     from dpopt.cli.commands.plan import print_json
     from dpopt.models.catalogue import CATALOGUE, build_model, instances
 

@@ -107,7 +107,7 @@ def resume(
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
 
-    It is read as the release began to read it; give --layout and what belongs to it where it lies in another file now.
+    It is read as the release began to read it; if it is now in another file, give --layout and its options.
     """
     from dpopt.algorithms.release_folder import read_begun
     from dpopt.algorithms.synthesize import continue_run

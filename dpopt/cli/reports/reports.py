@@ -31,7 +31,7 @@ def print_spent(privacy: Mapping[str, Any]) -> None:
     at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
     epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
     console().print(
-        f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_told(privacy)}, {privacy['neighbours']}"
+        f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_text(privacy)}, {privacy['neighbours']}"
     )
 
 
@@ -58,7 +58,7 @@ def report_plan(explained: Mapping[str, Any]) -> None:
     plan, out = explained["plan"], console()
     out.print(plan_line(plan))
     out.print(
-        f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}{unit_told(explained)}"
+        f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}{unit_text(explained)}"
     )
     if "accountants" in explained:
         _print_accountants(explained["accountants"])
@@ -196,7 +196,7 @@ def _largest_error(error: Mapping[str, Any]) -> str:
     return f"largest error at most {error['bound']:.4f} with probability {1 - error['failure_probability']:g}"
 
 
-def unit_told(stated: Mapping[str, Any]) -> str:
+def unit_text(stated: Mapping[str, Any]) -> str:
     """Return the unit of privacy where it is not one record."""
     from dpopt.accounting.budget import RECORD
 
@@ -212,7 +212,7 @@ def report_release(statement: Mapping[str, Any], folder: object) -> None:
     if privacy["private"]:
         out.print(
             f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f})"
-            f"{unit_told(privacy)}, accountant {privacy['accountant']}, {privacy['neighbours']}"
+            f"{unit_text(privacy)}, accountant {privacy['accountant']}, {privacy['neighbours']}"
         )
     else:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")

@@ -162,7 +162,7 @@ LONGEST = 5.0
 class SolverPricing:
     """Records of least slope, and bounds, by one solver.
 
-    Its upper bound is repeated at its word, except where the solver gives duals of linear programs: then the bound is that
+    Its upper bound is repeated as reported, except where the solver gives duals of linear programs: then the bound is that
     of the pairwise lifting, proven by weak duality in exact arithmetic, which may leave a gap.
 
     Parameters
@@ -218,7 +218,9 @@ class SolverPricing:
         bound = credible_bound(result.bound, value)
         if bound is None or record is None:
             return Priced(found)
-        return Priced(found, written.least(bound), f"{result.solver} {result.version}, at its word".strip())
+        return Priced(
+            found, written.least(bound), f"{result.solver} {result.version}, reported and not checked".strip()
+        )
 
     def _proven(self, written: PricingProgram, found: NDArray[np.int32], limits: SolveLimits) -> Priced:
         relaxed = relaxation_bound(written.program, self._given, None, limits)
