@@ -1,16 +1,20 @@
 """The one path of every synopsis: refuse, plan, read, count the records, plan, reserve, measure, wrap.
 
 A kind says how it plans, reads and measures (`Request.release`); what all kinds share is here: what a user may say of any of
-them (`Asked`), and the ledger in which a plan is reserved before it is measured (`reserved`).
+them (`Asked`), the path (`Request`), and how a plan is reserved in its ledger before it is measured (`Reserved`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
@@ -18,7 +22,8 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Spending, privacy_statement
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, SchemaError
+from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.read_table import read_table
@@ -26,14 +31,17 @@ from dpopt.private.readers.table_reading import AS_USUAL, OnInvalid, TableReadin
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import public_size
+from dpopt.private.tables.public_facts import public_number_of_bins, public_size
+from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice
 from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
+from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -93,34 +101,68 @@ class Running(TypedDict, total=False):
     account: Account | None
 
 
+class Costed(Spending, Protocol):
+    """A plan that says what it costs."""
+
+    def charges(self) -> list[Charge]:
+        """Return the whole cost, in order."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Reserved:
     """A plan that is reserved in its ledger, before anything is drawn."""
 
-    plan: Spending
+    plan: Costed
     ledger: Ledger
     noise: Noise | None
     progress: Progress
+
+    @classmethod
+    def of(cls, plan: Costed, how: Running) -> Reserved:
+        """Reserve the whole cost of a plan.
+
+        Raises
+        ------
+        BudgetError
+            If the plan costs more than its budget.
+        """
+        ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), how.get("account"))
+        return cls(plan, ledger, how.get("noise"), how.get("progress") or Silent())
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Return a stage of the run, by name."""
         return stage(self.progress, name)
 
+    def curator(self, records: Closed) -> CountingCurator:
+        """Return the curator of these records; raises under replace-one if their number is not the plan's."""
+        return CountingCurator(
+            records,
+            self.ledger,
+            MemoryJournal(keep=False),
+            size=self.plan.size or 0,
+            noise=self.noise,
+            progress=self.progress.share,
+        )
+
+    def measured(
+        self,
+        records: Closed,
+        measurements: Iterable[Counted],
+        *,
+        counting: Callable[[], None] | None = None,
+    ) -> tuple[NDArray[np.int64], ...]:
+        """Return what each measurement gives, with its noise; `counting` makes the exact counts of all of them first."""
+        curator = self.curator(records)
+        if counting is not None:
+            with self.stage("counting conjunctions"):
+                counting()
+        with self.stage("measuring"):
+            return tuple(curator.measure(one).values for one in measurements)
+
     def privacy(self) -> dict[str, Any]:
         """Return what was spent, charge by charge."""
         return privacy_statement(self.plan, self.ledger)
-
-
-def reserved(plan: Spending, charges: Sequence[Charge], how: Running) -> Reserved:
-    """Reserve the whole cost of a plan: these charges.
-
-    Raises
-    ------
-    BudgetError
-        If the plan costs more than its budget.
-    """
-    ledger = reserved_ledger(plan.budget, plan.relation, charges, how.get("account"))
-    return Reserved(plan, ledger, how.get("noise"), how.get("progress") or Silent())
 
 
 class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
@@ -129,7 +171,22 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
     def __call__(
         self, records: _Records_contra, plan: _Plan_contra, /, *, progress: Progress, account: Account | None
     ) -> _Released_co:
-        """Return the release."""
+        """Return the release. Charged before drawn; `Running` says the rest.
+
+        Parameters
+        ----------
+        records : Closed
+            Exact counts, or the table with what the plan needs of it. Private.
+        plan : Planned
+            Of the same kind.
+
+        Raises
+        ------
+        PlanError, PrivateDataError
+            If plan and records do not belong together, or under replace-one there is another number of records.
+        BudgetError
+            If the plan costs more than its budget.
+        """
         ...
 
 
@@ -193,6 +250,33 @@ class Request:
         refuse_unreviewed(found, accepted=self.accept_draft)
         return found
 
+    def declared_bins(
+        self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], *, ordered: bool
+    ) -> tuple[Bins, ...]:
+        """Return the bins that a schema declares for each of these columns.
+
+        Raises
+        ------
+        SchemaError
+            If the schema cannot be read, is an unreviewed draft, or lacks a column; or if a column is named twice.
+        WorkloadError
+            If it does not say that the values of a column are ordered.
+        """
+        return bins_of(self._attributes(schema, columns), ordered=ordered)
+
+    def _attributes(
+        self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...]
+    ) -> tuple[Attribute, ...]:
+        declared = self.declared(schema)
+        for place, column in enumerate(columns):
+            if column in columns[:place]:
+                raise SchemaError(f"found the column {column!r} twice; name different ones")
+            if column not in declared.names:
+                raise SchemaError(
+                    f"found no attribute {column!r}; the schema has {', '.join(declared.names)}"
+                )
+        return tuple(declared.attributes[declared.names.index(column)] for column in columns)
+
     def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
         """Read a table. Private.
 
@@ -203,20 +287,6 @@ class Request:
         """
         self.reading.check_relation(self.relation)
         return read_table(table, schema, self.reading)
-
-    def counts(self, table: AnyTable, column: str) -> BinCounts:
-        """Read counts that were made already, one row for each bin. Private; errors as for `table`.
-
-        Raises
-        ------
-        PlanError
-            If `reading` is about the rows of records.
-        """
-        self.refuse_reading(
-            "counts that were made already have a row for each bin; leave them out, or give the table of records with --column "
-            "and --schema"
-        )
-        return read_counts(table, column, self.reading)
 
     def refuse_reading(self, why: str) -> None:
         """Refuse options about the rows of records, where there are none.
@@ -229,7 +299,7 @@ class Request:
         if self.reading.on_invalid is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
 
-    def account(self, command: str) -> Account | None:
+    def _account(self, command: str) -> Account | None:
         """Return from where the release is paid besides, before its table is read.
 
         Raises
@@ -270,7 +340,7 @@ class Request:
         measured = is_measured(self.relation, n0)
         return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
 
-    def try_plan(
+    def _tried(
         self, plan: Callable[[Budget, int | None], _Plan], size: int | None, tried: int | None
     ) -> _Plan:
         """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused.
@@ -328,50 +398,115 @@ class Request:
             For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
         """
         with stage(self.stages, "planning"):
-            made = self.try_plan(check or plan, size, tried)
-        account = self.account(command)
+            made = self._tried(check or plan, size, tried)
+        account = self._account(command)
         with stage(self.stages, "reading the table"):
             records = read()
-
-        def plan_again(budget: Budget, number: int | None) -> _Plan:
-            if tried is None:
-                return made if number is None else replace(made, size=number)  # type: ignore[type-var,return-value]
-            return plan(budget, number) if size is None or check is not None else made  # type: ignore[return-value]
-
-        return self.release_read(
-            records, account, plan_again, measure, size=size, counted=tried is not None, margin=margin
+        again = size is None or check is not None
+        return self._measured(
+            records, account, made, plan if again else None, measure, size=size, tried=tried, margin=margin
         )
 
-    def release_read(
+    def release_bins(
+        self,
+        command: str,
+        table: AnyTable,
+        schema: Schema | str | os.PathLike[str] | None,
+        columns: tuple[str, ...],
+        *,
+        plan: Callable[[tuple[Bins, ...], Budget, int | None], _Plan],
+        measure: Callable[[tuple[Bins, ...]], Measure[BinCounts, _Plan, _Released]],
+        ordered: bool,
+        counts: str | None = None,
+        size: int | None = None,
+        tried: int | None = None,
+    ) -> _Released:
+        """Release the bins of columns, or counts that were made already: one row for each bin, their number public.
+
+        Parameters
+        ----------
+        schema, columns, counts
+            Columns and their schema, or the column of counts.
+        plan, measure : callable
+            As for `release`, given the bins of each column.
+        ordered : bool
+            Whether declared values are ordered as they are listed.
+        command, size, tried
+            As for `release`.
+
+        Raises
+        ------
+        PlanError
+            If what is counted is not named, or `reading` is about the rows of records where there are none.
+        DpoptError
+            As `release`, and `declared_bins`.
+        """
+        if (not columns) == (counts is None) or (not columns) != (schema is None):
+            raise PlanError("name what is counted: --column and --schema, or --counts")
+        if schema is not None:
+            attributes = self._attributes(schema, columns)
+            axes = bins_of(attributes, ordered=ordered)
+            return self.release(
+                command,
+                partial(plan, axes),
+                lambda: BinCounts.of_columns(self.table(table, Schema(attributes)), columns),
+                measure(axes),
+                size=size,
+                tried=tried,
+            )
+        account, name = self._account(command), str(counts)
+        with stage(self.stages, "reading the table"):
+            self.refuse_reading(
+                "counts that were made already have a row for each bin; leave them out, or give the table of records with "
+                "--column and --schema"
+            )
+            records = read_counts(table, name, self.reading)
+        axes = (Bins(name, public_number_of_bins(records)),)
+        with stage(self.stages, "planning"):
+            made = self._tried(partial(plan, axes), size, tried)
+        return self._measured(
+            records, account, made, partial(plan, axes), measure(axes), size=size, tried=tried
+        )
+
+    def _measured(
         self,
         records: _Records,
         account: Account | None,
-        plan: Callable[[Budget, int | None], _Plan],
+        made: object,
+        plan: Callable[[Budget, int | None], _Plan] | None,
         measure: Measure[_Records, _Plan, _Released],
         *,
-        size: int | None = None,
-        counted: bool = True,
+        size: int | None,
+        tried: int | None,
         margin: float = MARGIN,
     ) -> _Released:
-        """Release what was read: the second half of `release`, whose parameters these are."""
-        budget, relation, number = self.spending(), self.relation, None
-        if counted:
-            public = size_of(records, relation, size, budget, margin=margin, account=account)
-            budget, number = public.budget, public.number
-        elif self.replaced:
-            number = public_size(records, relation, None)
-        with stage(self.stages, "planning"):
-            made = plan(budget, number)
-        return measure(records, made, progress=self.stages, account=account)
+        """Measure what was read; the plan is made again where the number of records is known only now."""
+        if tried is None:
+            number = public_size(records, self.relation, None) if self.replaced else None
+            found: Any = made if number is None else replace(made, size=number)  # type: ignore[type-var]
+        else:
+            public = size_of(records, self.relation, size, self.spending(), margin=margin, account=account)
+            with stage(self.stages, "planning"):
+                found = made if plan is None else plan(public.budget, public.number)
+        return measure(records, found, progress=self.stages, account=account)
 
 
-def one_source(column: object, schema: object, counts: object) -> None:
-    """Refuse a request that does not name what is counted: columns and their schema, or counts.
+def bins_of(attributes: tuple[Attribute, ...], *, ordered: bool) -> tuple[Bins, ...]:
+    """Return the bins of attributes; raises `WorkloadError` if nothing says that the values of one are ordered."""
+    return tuple(Bins.of_attribute(one, ordered=ordered) for one in attributes)
+
+
+def named_axes(shape: tuple[int, ...], axes: tuple[Bins, ...] | None) -> tuple[Bins, ...]:
+    """Return the columns of a plan: those that are given, or positions.
 
     Raises
     ------
     PlanError
-        With what to name.
+        If these do not have the bins that were planned for.
     """
-    if (not column) == (counts is None) or (not column) != (schema is None):
-        raise PlanError("name what is counted: --column and --schema, or --counts")
+    named = tuple(Bins(f"column {place}", bins) for place, bins in enumerate(shape)) if axes is None else axes
+    found = tuple(bins.number for bins in named)
+    if found != shape:
+        sides = (" x ".join(f"{number:,}" for number in one) for one in (found, shape))
+        raise PlanError("found {} bins for a plan of {}; plan for the bins that are there".format(*sides))
+    return named

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, make_dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
@@ -251,6 +253,28 @@ def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:
             f"{source} is no release of this version; expected the file of a release (--out)"
         )
     return found[0]
+
+
+def write_rows(
+    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
+) -> None:
+    """Write a CSV file, whole or not at all.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If the file cannot be written; `what` says what it would have been.
+    """
+
+    def write(stream: IO[bytes]) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(header)
+        lines.writerows(rows)
+        text.flush()
+        text.detach()
+
+    write_whole(Path(path), write, what)
 
 
 def _source(path: str | os.PathLike[str], expected: str) -> Path:

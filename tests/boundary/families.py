@@ -115,8 +115,6 @@ class Family:
         By name.
     runs : sequence
         Releases and tables, of which the order of events is watched, and how often each draws.
-    drivers : tuple of str
-        The modules whose journals are watched then.
     questions : sequence
         A measurement, a table, and something else to measure, given whether noise is Gaussian.
     """
@@ -124,7 +122,6 @@ class Family:
     measured: Mapping[str, Measured]
     released: Mapping[str, Released]
     runs: Sequence[tuple[Released, Any, Draws]]
-    drivers: tuple[str, ...]
     questions: Sequence[tuple[Measured, Any, Callable[[bool], Counted]]]
 
     @property
@@ -220,10 +217,6 @@ BIN_FAMILY = Family(
         (degrees(NODES), DEGREES, Draws(1, 1)),
         (degrees(None), DEGREES, Draws(2, 2)),
     ],
-    drivers=tuple(
-        f"histograms.{driver}"
-        for driver in ("grids.release_grid", "release_histogram", "sorted.release_sorted")
-    ),
     questions=[
         (Measured(binned, sums), COUNTS, lambda gaussian: in_order(SCALE, gaussian)),
         (Measured(graphs, in_order), DEGREES, lambda gaussian: in_use(SCALE, gaussian)),
@@ -263,7 +256,6 @@ CONJUNCTION_FAMILY = Family(
         for kind in summaries.UNIVERSES
     },
     runs=[(release_of_summary("bits"), RECORDS, Draws(3, 3))],
-    drivers=("summaries.release_summary",),
     questions=[
         (
             Measured(partial(summaries.literal_tables, LITERALS), partial(ConjunctionCounts, 2)),
@@ -300,7 +292,6 @@ LIST_FAMILY = Family(
     },
     released={f"release of {kind}": release_of_lists(kind) for kind in ("lists", "disjunctions")},
     runs=[(release_of_lists("lists"), LIST_ROWS, Draws(3, 3))],
-    drivers=("decision_lists.release_lists",),
     questions=[(measured_lists("lists", 2), LIST_ROWS, lambda gaussian: ListCounts(1, SCALE, gaussian))],
 )
 
@@ -326,7 +317,6 @@ POINT_FAMILY = Family(
     },
     released={f"all {what}": release_of_points(what) for what in (SIDES, ARCS)},
     runs=[(release_of_points(ARCS), points.UNIVERSE[:ROWS], Draws(3, 2))],
-    drivers=("halfspaces.release_halfspaces",),
     questions=[
         (
             Measured(points.point_tables, Sides),
@@ -381,7 +371,6 @@ COEFFICIENT_FAMILY = Family(
     },
     released={},  # sums in small units have too many values to be enumerated: `exact_sanitizer_loss.check_planned_loss`
     runs=[(RELEASED_POLYNOMIAL, OF_CODES, Draws(1, 1))],
-    drivers=("sanitizers.release_sanitizer",),
     questions=[
         (
             Measured(partial(tables_of_family, "mixed, sets"), coefficients),

@@ -245,10 +245,8 @@ def test_every_type_of_measurement_is_reviewed() -> None:
 
 @OF_EACH_ROOM
 def test_a_release_is_made_by_its_driver_alone(room: Room) -> None:
-    """Its class makes it besides, from a file; and of its folder the driver alone holds the curator."""
+    """Its class makes it besides, from a file."""
     assert callers(room.released) == {room.path}
-    held = {path for path in callers("CountingCurator") if path.startswith(f"dpopt/synopses/{room.folder}/")}
-    assert held == {room.path}
 
 
 @pytest.mark.parametrize("kind", [*SYNOPSES.values(), PlannedSynopsis], ids=lambda kind: kind.__name__)
@@ -288,11 +286,10 @@ def test_parts_are_put_together_where_files_are_read_and_nowhere_else() -> None:
 
 
 def test_exact_counts_are_made_for_the_curator_alone() -> None:
-    assert callers("CountingCurator") == {
-        *(room.path for room in ROOMS),
-        *DRIVERS,
-        "dpopt/releases/measured_size.py",
-    }
+    """Which has one maker for all synopses: for what is measured at once, and for sorted counts, whose length comes first."""
+    assert callers("CountingCurator") == {PATH, "dpopt/releases/measured_size.py"}
+    assert callers("run.curator") == {SORTED}
+    assert callers("run.measured") == {*(room.path for room in ROOMS), *DRIVERS} - {SORTED}
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
     assert exact == {
@@ -301,7 +298,8 @@ def test_exact_counts_are_made_for_the_curator_alone() -> None:
 
 
 HISTOGRAMS = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/histograms/")}
-DRIVERS = [path for path, file in HISTOGRAMS.items() if "CountingCurator" in called(file.tree)]
+DRIVERS = [path for path, file in HISTOGRAMS.items() if "Reserved.of" in called(file.tree)]
+PATH, SORTED = "dpopt/synopses/release.py", "dpopt/synopses/histograms/sorted/release_sorted.py"
 STATING = {
     node.name
     for file in HISTOGRAMS.values()
@@ -312,16 +310,16 @@ STATING = {
 
 
 def test_a_release_of_bins_is_made_by_its_driver_alone() -> None:
-    """Each type that states what it cost is constructed in one file, which holds a curator."""
+    """Each type that states what it cost is constructed in one file, which reserves its plan."""
     assert {"Histogram", "SortedCountsRelease"} <= STATING
     made = {path: called(file.tree) & STATING for path, file in FILES.items()}
     assert {path for path, kinds in made.items() if kinds} == set(DRIVERS)
     assert sorted(kind for kinds in made.values() for kind in kinds) == sorted(STATING)
 
 
-@pytest.mark.parametrize("path", [*DRIVERS, *(room.path for room in ROOMS)])
+@pytest.mark.parametrize("path", [PATH, *DRIVERS, *(room.path for room in ROOMS)])
 def test_a_driver_takes_values_out_of_what_was_measured_only(path: str) -> None:
-    """Each `.values` in a driver is that of a `curator.measure(...)`."""
+    """Each `.values` in a driver is that of a `curator.measure(...)`, or it has none and asks `run.measured(...)`."""
     tree = FILES[path].tree
     measured = {
         ast.unparse(node.targets[0])
@@ -333,7 +331,7 @@ def test_a_driver_takes_values_out_of_what_was_measured_only(path: str) -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "values"
     ]
-    assert taken
+    assert bool(taken) == (path in {PATH, SORTED})
     assert [text for text in taken if not text.startswith("curator.measure(") and text not in measured] == []
 
 
@@ -350,7 +348,7 @@ def test_nothing_but_driver_and_plan_names_the_private_side(room: Room) -> None:
         for path, file in FILES.items()
         if path.startswith(f"dpopt/synopses/{room.folder}/")
     }
-    assert "CountingCurator" in named.pop(room.path)
+    assert named.pop(room.path)
     columns = named.pop("dpopt/synopses/halfspaces/release_halfspaces.py", None)
     assert columns in (None, {"AnyTable", "TableReading", "columns_of_array", "open_table"})
     assert {name for names in named.values() for name in names} == room.named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 import subprocess
@@ -26,9 +27,9 @@ def words(text: str) -> list[Any]:
     return text.split()
 
 
-def call(*arguments: object) -> Result:
-    """Call dpopt in this process."""
-    return CliRunner().invoke(application, [str(argument) for argument in arguments])
+def call(command: object = "", *arguments: object) -> Result:
+    """Call dpopt in this process; the command may have several words, options among them."""
+    return CliRunner().invoke(application, [*str(command).split(), *map(str, arguments)])
 
 
 def succeed(*arguments: object) -> str:
@@ -46,6 +47,21 @@ def refuse(*arguments: object) -> str:
     assert "Traceback" not in result.stderr
     assert "internal error" not in result.stderr
     return result.stderr
+
+
+def told(*arguments: object) -> Any:
+    """Call dpopt and return what it printed as JSON; it must end well."""
+    return json.loads(succeed(*arguments, "--json"))
+
+
+def flat(text: str) -> str:
+    """Return a text in one line."""
+    return " ".join(text.split())
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 @functools.cache
@@ -66,6 +82,11 @@ def inputs(folder: Path, *, rows: int = 200) -> tuple[Path, Path]:
     """Write a small table and its schema; return their paths."""
     SCHEMA.write(folder / "schema.json")
     return write_table(folder, rows=rows), folder / "schema.json"
+
+
+def people(folder: Path) -> tuple[object, ...]:
+    """Return the arguments for the table and the schema that `inputs` writes."""
+    return folder / "people.csv", "--schema", folder / "schema.json"
 
 
 def release_arguments(folder: Path, *more: object) -> list[object]:

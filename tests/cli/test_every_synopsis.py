@@ -8,7 +8,7 @@ import pytest
 
 from dpopt import read_synopsis
 from dpopt.private.curators.door import Door
-from tests.cli.command_line import refuse, succeed
+from tests.cli.command_line import flat, refuse, succeed
 from tests.kept_releases.make import SYNOPSES, WITHOUT_SCHEMA, write_tables
 
 every_synopsis = pytest.mark.parametrize("name", SYNOPSES)
@@ -31,10 +31,6 @@ def command(name: str, tables: Path, *, table: Path | None = None, replace: bool
         options = options[:place] + options[place + 2 :]
     declared = [] if kind in WITHOUT_SCHEMA else ["--schema", tables / "schema.json"]
     return [kind, "release", table or tables / str(given), *declared, *options]
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 @every_synopsis

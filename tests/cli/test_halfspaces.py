@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.cli.command_line import refuse, succeed
+from tests.cli.command_line import flat, refuse, succeed, told
 from tests.synopses.halfspaces.small_halfspaces import points, queries
 
 SHAPE = ("--projected-to", 2, "--projections", 40, "--directions", 8)
@@ -27,30 +26,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def release(folder: Path, out: Path, *more: object, table: str = "t.csv") -> str:
-    return succeed("halfspaces", "release", folder / table, "--margin", 0.45, "--epsilon", 1e6, *SHAPE,
-                   "-o", out, *more)  # fmt: skip
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
+    return succeed(
+        "halfspaces release --margin 0.45 --epsilon 1000000.0", folder / table, *SHAPE, "-o", out, *more
+    )
 
 
 def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
-    text = flat(
-        succeed(
-            "halfspaces", "plan", "--attributes", 10, "--n0", 10**5, "--margin", 0.5, "--rho", 0.1, *SHAPE
-        )
-    )
+    text = flat(succeed("halfspaces plan --attributes 10 --n0 100000 --margin 0.5 --rho 0.1", *SHAPE))
     assert "measured with Gaussian noise" in text
     assert "1,000 queries of margin 0.5: within" in text
     assert "separate noise on each" in text
     assert "theorem (printed), error 0.1: T = 5,609" in text
     assert "|U| = 10^15,579" in text
     assert text.count("not practical") == 2
-    found = json.loads(
-        succeed("halfspaces", "plan", "--columns", "a, b,c", "--n0", 1000, "--margin", 0.5, "--epsilon", 1,
-                "--measured", "bins", "--queries", 5, "--json", *SHAPE)
-    )  # fmt: skip
+    found = told(
+        "halfspaces plan --n0 1000 --margin 0.5 --epsilon 1 --measured bins --queries 5",
+        *SHAPE,
+        "--columns",
+        "a, b,c",
+    )
     assert found["columns"]["names"] == ["a", "b", "c"]
     assert (found["measured"], found["heights"], found["canonical_directions"]) == ("arcs", [0], 8)
     assert found["prediction"]["queries"] == 5
@@ -60,19 +54,16 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
 def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
     asked = queries()[:6]
     texts = [",".join(map(str, row)) for row in asked.tolist()]
-    found = json.loads(
-        succeed("halfspaces", "answer", folder / "r.npz", "--json",
-                *(part for text in texts for part in ("--query", text)))
-    )  # fmt: skip
+    found = told(
+        "halfspaces answer", folder / "r.npz", *(part for text in texts for part in ("--query", text))
+    )
     truth = (POINTS @ asked.T > 0).mean(axis=0)
     assert found["columns"] == ["a", "b", "c", "d"]
     for one, text, true in zip(found["answers"], texts, truth, strict=True):
         assert one["query"] == text
         assert abs(one["value"] - true) <= one["bound"] < 0.2
         assert one["margin"] == 0.45
-    shown = flat(
-        succeed("halfspaces", "answer", folder / "r.npz", "--query", texts[0], "--estimate", "average")
-    )
+    shown = flat(succeed("halfspaces answer --estimate average", folder / "r.npz", "--query", texts[0]))
     assert "none of them with |<x, y>| below 0.45" in shown
 
 
@@ -80,7 +71,7 @@ def test_queries_come_from_a_file_too(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("d,c,b,a\n4,3,2,1\n", encoding="utf-8")
     (tmp_path / "plain.csv").write_text("1,2,3,4\n", encoding="utf-8")
     answers = [
-        json.loads(succeed("halfspaces", "answer", folder / "r.npz", "--json", *more))["answers"][0]["value"]
+        told("halfspaces answer", folder / "r.npz", *more)["answers"][0]["value"]
         for more in (
             ("--query", "1,2,3,4"),
             ("--query-file", tmp_path / "q.csv"),
@@ -97,7 +88,7 @@ def test_queries_come_from_a_file_too(folder: Path, tmp_path: Path) -> None:
         ("0,0,0,0\n", "a vector of a length"),
     ):
         (tmp_path / "q.csv").write_text(text, encoding="utf-8")
-        refused(message, "halfspaces", "answer", folder / "r.npz", "--query-file", tmp_path / "q.csv")
+        refused(message, "halfspaces answer", folder / "r.npz", "--query-file", tmp_path / "q.csv")
 
 
 def refused(message: str, *arguments: object) -> None:
@@ -109,7 +100,7 @@ def test_arcs_and_replace_one_and_arrays(folder: Path, tmp_path: Path, measured:
     out = tmp_path / "r.npz"
     release(folder, out, "--normalise", "--neighbours", "replace", "--measured", measured, table="t.npy")
     for more in ((), ("--nonnegative",)):
-        found = json.loads(succeed("halfspaces", "answer", out, "--json", "--query", "1,1,1,1", *more))
+        found = told("halfspaces answer --query 1,1,1,1", out, *more)
         assert abs(found["answers"][0]["value"] - (POINTS.sum(axis=1) > 0).mean()) < 0.1
 
 
@@ -121,56 +112,42 @@ def test_bounds_come_from_an_option_or_from_a_schema(folder: Path, tmp_path: Pat
     for more in (("--bounds", "-5:5"), ("--schema", tmp_path / "s.json")):
         out = tmp_path / f"{more[0]}.npz"
         release(folder, out, *more, "--n0", 1500)
-        found = json.loads(
-            succeed("halfspaces", "answer", out, "--json", "--query", "1,1,1,1", "--margin", 0.45)
-        )
+        found = told("halfspaces answer --query 1,1,1,1 --margin 0.45", out)
         assert abs(found["answers"][0]["value"] - (POINTS.sum(axis=1) > 0).mean()) < 0.1
-    refused("no numeric attribute", "halfspaces", "release", folder / "t.csv", "--schema", tmp_path / "s.json",
-           "--columns", "a,e", "--margin", 0.4, "--epsilon", 1, "--n0", 9, "-o", tmp_path / "o.npz")  # fmt: skip
+    refused("no numeric attribute", f"halfspaces release --columns a,e --margin 0.4 --epsilon 1 --n0 9 {folder / 't.csv'}",
+            "--schema", tmp_path / "s.json", "-o", tmp_path / "o.npz")  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ((), "is not of length 1; normalise the rows"),
-        (("--bounds", "0:5"), "outside its bounds 0 to 5"),
-        (("--bounds", "5"), "two numbers with a colon"),
-        (("--bounds", "0:5", "--normalise"), "more than one scaling"),
-        (("--normalise", "--columns", "a,x"), "lacks 1 column"),
-        (("--normalise", "--columns", "a"), "two or more different ones"),
-        (("--normalise", "--measured", "arcs", "--projected-to", 3), "arcs need T = 2"),
-        (("--normalise", "--directions", 7), "expected an even number"),
-        (("--normalise", "--measured", "circles"), "expected sides, arcs or bins"),
-        (("--normalise", "--copies", 64), "expected 1 to 63"),
-        (("--normalise", "--margin", 1.5), "between 0 and 1"),
-        (("--normalise", "--projections", 10**6), "expected 1 to 20,000 in all"),
+        ("", "is not of length 1; normalise the rows"),
+        ("--bounds 0:5", "outside its bounds 0 to 5"),
+        ("--bounds 5", "two numbers with a colon"),
+        ("--bounds 0:5 --normalise", "more than one scaling"),
+        ("--normalise --columns a,x", "lacks 1 column"),
+        ("--normalise --columns a", "two or more different ones"),
+        ("--normalise --measured arcs --projected-to 3", "arcs need T = 2"),
+        ("--normalise --directions 7", "expected an even number"),
+        ("--normalise --measured circles", "expected sides, arcs or bins"),
+        ("--normalise --copies 64", "expected 1 to 63"),
+        ("--normalise --margin 1.5", "between 0 and 1"),
+        ("--normalise --projections 1000000", "expected 1 to 20,000 in all"),
     ],
 )
-def test_refusals_leave_nothing_behind(
-    folder: Path, tmp_path: Path, more: tuple[object, ...], message: str
-) -> None:
-    given = [
-        "halfspaces",
-        "release",
-        folder / "t.csv",
-        "--margin",
-        0.45,
-        "--epsilon",
-        1,
-        *SHAPE,
-        "--n0",
-        1500,
-    ]
-    refused(message, *given, "-o", tmp_path / "o.npz", *more)
+def test_refusals_leave_nothing_behind(folder: Path, tmp_path: Path, more: str, message: str) -> None:
+    command = "halfspaces release --margin 0.45 --epsilon 1 --n0 1500"
+    refused(message, command, folder / "t.csv", *SHAPE, *more.split(), "-o", tmp_path / "o.npz")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_missing_is_named(folder: Path, tmp_path: Path) -> None:
-    refused("no budget", "halfspaces", "plan", "--attributes", 3, "--n0", 10, "--margin", 0.4)
-    refused("how many coordinates", "halfspaces", "plan", "--n0", 10, "--margin", 0.4, "--epsilon", 1)
-    refused("together, or none", "halfspaces", "plan", "--attributes", 3, "--n0", 10, "--margin", 0.4, "--epsilon", 1,
-           "--projections", 5)  # fmt: skip
-    refused("nothing is asked", "halfspaces", "answer", folder / "r.npz")
-    refused("only arcs", "halfspaces", "answer", folder / "r.npz", "--query", "1,2,3,4", "--nonnegative")
-    refused("--estimate is one of", "halfspaces", "answer", folder / "r.npz", "--query", "1,2,3,4",
-           "--estimate", "best")  # fmt: skip
+def test_what_is_missing_is_named(folder: Path) -> None:
+    answer = f"halfspaces answer {folder / 'r.npz'}"
+    refused("no budget", "halfspaces plan --attributes 3 --n0 10 --margin 0.4")
+    refused("how many coordinates", "halfspaces plan --n0 10 --margin 0.4 --epsilon 1")
+    refused(
+        "together, or none", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --projections 5"
+    )
+    refused("nothing is asked", answer)
+    refused("only arcs", f"{answer} --query 1,2,3,4 --nonnegative")
+    refused("--estimate is one of", f"{answer} --query 1,2,3,4 --estimate best")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.algorithms.small_runs import SCHEMA, codes, write_table
-from tests.cli.command_line import refuse, succeed
+from tests.cli.command_line import flat, people, refuse, succeed, told
 
 OTHER = SCHEMA.names[0]
 
@@ -23,16 +22,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     SCHEMA.write(folder / "schema.json")
     release(folder, folder / "one.npz", "age")
     release(folder, folder / "two.npz", OTHER, "age")
-    succeed("histogram", "release", folder / "people.csv", "--schema", folder / "schema.json", "--column", "age",
-            "--epsilon", 1000, "-o", folder / "histogram.npz")  # fmt: skip
+    succeed("histogram release --column age --epsilon 1000", *people(folder), "-o", folder / "histogram.npz")
     return folder
 
 
 def release(folder: Path, out: Path, *columns: str, more: tuple[object, ...] = ("--n0", 200)) -> str:
     named = ["--columns", ",".join(columns)]
     budget = [] if "--rho" in more or "--epsilon" in more else ["--epsilon", 1000]
-    return succeed("intervals", "release", folder / "people.csv", "--schema", folder / "schema.json", "--ordered",
-                   *named, *budget, "-o", out, *more)  # fmt: skip
+    return succeed("intervals release --ordered", *people(folder), *named, *budget, "-o", out, *more)
 
 
 def ages() -> np.ndarray:
@@ -41,31 +38,25 @@ def ages() -> np.ndarray:
 
 
 def test_a_plan_needs_no_table_and_says_what_is_better() -> None:
-    text = " ".join(succeed("intervals", "plan", "--bins", 1024, "--epsilon", 1, "--n", 1_000_000).split())
+    text = flat(succeed("intervals plan --bins 1024 --epsilon 1 --n 1000000"))
     assert "intervals of some" in text
     assert "proven: no range is off by more than" in text
     assert "Recommended: use 'dpopt histogram'" in text
-    text = " ".join(
-        succeed(
-            "intervals", "plan", "--bins", 1024, "--rho", 0.5, "--n", 10**6, "--weights", "printed"
-        ).split()
-    )
+    text = flat(succeed("intervals plan --bins 1024 --rho 0.5 --n 1000000 --weights printed"))
     assert "if no bin holds more than 1 of them" in text
-    found = json.loads(
-        succeed("intervals", "plan", "--bins", "32x32", "--epsilon", 1, "--n", 10**6, "--json", "--cuts", 3)
-    )
+    found = told("intervals plan --bins 32x32 --epsilon 1 --n 1000000 --cuts 3")
     assert found["rounds"] == 3
     assert found["tree"]["command"] == "dpopt grid"
-    text = " ".join(succeed("intervals", "plan", "--bins", "8x8", "--epsilon", 1, "--n", 100).split())
+    text = flat(succeed("intervals plan --bins 8x8 --epsilon 1 --n 100"))
     assert "the proven error is not informative" in text
 
 
 def test_ranges_and_boxes_are_answered_with_bounds(folder: Path) -> None:
-    found = json.loads(succeed("intervals", "answer", folder / "one.npz", "--json"))
+    found = told("intervals answer", folder / "one.npz")
     assert found["columns"] == ["age"]
     assert round(found["answers"][0]["value"]) == ages().sum() == 200
     assert found["answers"][0]["bound"] < 5
-    text = succeed("intervals", "answer", folder / "two.npz", "--query", ":,20:")
+    text = succeed("intervals answer --query :,20:", folder / "two.npz")
     assert "off by at most" in text
     assert "95% interval" in text
 
@@ -73,9 +64,9 @@ def test_ranges_and_boxes_are_answered_with_bounds(folder: Path) -> None:
 def test_tables_records_and_pictures_are_written(folder: Path, tmp_path: Path) -> None:
     for kind in ("one", "two"):
         file = folder / f"{kind}.npz"
-        succeed("intervals", "export", file, "-o", tmp_path / f"{kind}.csv")
-        succeed("intervals", "export", file, "-o", tmp_path / f"{kind}.png")
-        succeed("intervals", "export", file, "-o", tmp_path / f"{kind}-records.csv", "--rows", 50)
+        succeed("intervals export", file, "-o", tmp_path / f"{kind}.csv")
+        succeed("intervals export", file, "-o", tmp_path / f"{kind}.png")
+        succeed("intervals export --rows 50", file, "-o", tmp_path / f"{kind}-records.csv")
         with (tmp_path / f"{kind}-records.csv").open(newline="") as opened:
             assert len(list(csv.reader(opened))) == 51
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
@@ -86,7 +77,7 @@ def test_tables_records_and_pictures_are_written(folder: Path, tmp_path: Path) -
 
 
 def test_synthetic_records_can_be_read_by_the_schema(folder: Path, tmp_path: Path) -> None:
-    succeed("intervals", "export", folder / "one.npz", "-o", tmp_path / "r.csv", "--rows", 200)
+    succeed("intervals export --rows 200", folder / "one.npz", "-o", tmp_path / "r.csv")
     place = SCHEMA.names.index("age")
     edges = SCHEMA.attributes[place].edges
     with (tmp_path / "r.csv").open(newline="") as opened:
@@ -98,22 +89,22 @@ def test_synthetic_records_can_be_read_by_the_schema(folder: Path, tmp_path: Pat
 
 def test_bins_of_a_histogram_are_joined(folder: Path, tmp_path: Path) -> None:
     text = succeed(
-        "intervals", "from-histogram", folder / "histogram.npz", "--intervals", 2, "-o", tmp_path / "j.csv"
+        "intervals from-histogram --intervals 2", folder / "histogram.npz", "-o", tmp_path / "j.csv"
     )
-    assert "2 intervals" in " ".join(text.split())
+    assert "2 intervals" in flat(text)
     with (tmp_path / "j.csv").open(newline="") as opened:
         rows = list(csv.reader(opened))[1:]
     assert sum(float(row[4]) for row in rows) == pytest.approx(200, abs=2)
-    found = json.loads(succeed("intervals", "from-histogram", folder / "histogram.npz", "--intervals", 2, "--by", "depth",
-                               "-o", tmp_path / "d.csv", "--json"))  # fmt: skip
+    depth = "intervals from-histogram --intervals 2 --by depth"
+    found = told(depth, folder / "histogram.npz", "-o", tmp_path / "d.csv")
     assert found["by"] == "depth"
 
 
 def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_text("count\n" + "".join(f"{n % 5}\n" for n in range(64)))
-    succeed("intervals", "release", tmp_path / "counts.csv", "--counts", "count", "--epsilon", 1000, "--n0", 128,
-            "-o", tmp_path / "r.npz")  # fmt: skip
-    found = json.loads(succeed("intervals", "answer", tmp_path / "r.npz", "--query", "0:64", "--json"))
+    command = "intervals release --counts count --epsilon 1000 --n0 128"
+    succeed(command, tmp_path / "counts.csv", "-o", tmp_path / "r.npz")
+    found = told("intervals answer --query 0:64", tmp_path / "r.npz")
     assert found["answers"][0]["value"] == pytest.approx(sum(n % 5 for n in range(64)), abs=3)
 
 
@@ -139,10 +130,8 @@ def test_what_cannot_be_released_is_refused_and_nothing_is_written(
         if "--counts" in arguments and "--columns" not in arguments
         else ["--schema", folder / "schema.json"]
     )
-    text = refuse(
-        "intervals", "release", folder / "people.csv", *schema, "-o", tmp_path / "new.npz", *arguments
-    )
-    assert message in " ".join(text.split())
+    text = refuse("intervals release", folder / "people.csv", *schema, "-o", tmp_path / "new.npz", *arguments)
+    assert message in flat(text)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -152,19 +141,21 @@ def test_values_outside_the_domain_are_refused(folder: Path, tmp_path: Path) -> 
     cells = table[1].split(",")
     cells[place] = "1e9"
     (tmp_path / "bad.csv").write_text("\n".join([table[0], ",".join(cells), *table[2:]]) + "\n")
-    text = refuse("intervals", "release", tmp_path / "bad.csv", "--schema", folder / "schema.json", "--columns", "age",
-                  "--epsilon", 1, "--n0", 200, "-o", tmp_path / "new.npz")  # fmt: skip
+    command = f"intervals release --columns age --epsilon 1 --n0 200 --schema {folder / 'schema.json'}"
+    text = refuse(command, tmp_path / "bad.csv", "-o", tmp_path / "new.npz")
     assert "age" in text
     assert not (tmp_path / "new.npz").exists()
 
 
 def test_other_files_and_names_are_refused(folder: Path, tmp_path: Path) -> None:
-    assert "as in 74x100" in refuse("intervals", "plan", "--bins", "64by64", "--epsilon", 1, "--n", 10)
-    assert "name the bins" in refuse("intervals", "plan", "--epsilon", 1, "--n", 10)
+    assert "as in 74x100" in refuse("intervals plan --bins 64by64 --epsilon 1 --n 10")
+    assert "name the bins" in refuse("intervals plan --epsilon 1 --n 10")
     one = folder / "one.npz"
-    assert "ends in .csv or .png" in refuse("intervals", "export", one, "-o", tmp_path / "x.txt")
-    assert "written as .csv" in refuse("intervals", "export", one, "-o", tmp_path / "x.png", "--rows", 5)
-    assert "no histogram of this version" in refuse("intervals", "from-histogram", one, "--intervals", 2,
-                                                    "-o", tmp_path / "j.csv")  # fmt: skip
-    assert "expected 1 to" in refuse("intervals", "from-histogram", folder / "histogram.npz", "--intervals", 10**5,
-                                     "-o", tmp_path / "j.csv")  # fmt: skip
+    assert "ends in .csv or .png" in refuse("intervals export", one, "-o", tmp_path / "x.txt")
+    assert "written as .csv" in refuse("intervals export --rows 5", one, "-o", tmp_path / "x.png")
+    assert "no histogram of this version" in refuse(
+        "intervals from-histogram --intervals 2", one, "-o", tmp_path / "j.csv"
+    )
+    assert "expected 1 to" in refuse(
+        "intervals from-histogram --intervals 100000", folder / "histogram.npz", "-o", tmp_path / "j.csv"
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpopt.synopses.decision_lists.list_summary import ListSummary
-from tests.cli.command_line import refuse, succeed
+from tests.cli.command_line import flat, refuse, succeed, told
 from tests.tiny_lists import Row, family_of, output_at, points_of, rows_of, text_of
 
 NUMBER = 400
@@ -35,23 +35,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def release(folder: Path, out: Path, *more: object, epsilon: float = 1e6) -> str:
-    return succeed("lists", "release", folder / "rows.txt", "--variables", "x1..x4", "--k", 3, "--epsilon", epsilon,
-                   "-o", out, *more)  # fmt: skip
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
+    return succeed(
+        "lists release --variables x1..x4 --k 3", folder / "rows.txt", "--epsilon", epsilon, "-o", out, *more
+    )
 
 
 def test_a_plan_needs_no_table() -> None:
-    text = flat(succeed("lists", "plan", "--variables", "a,b,c,d", "--k", 2, "--n0", 10_000, "--epsilon", 1))
+    text = flat(succeed("lists plan --variables a,b,c,d --k 2 --n0 10000 --epsilon 1"))
     assert "measured with Laplace noise" in text
     assert "all points within" in text
     assert "with probability 95 %" in text
-    found = json.loads(
-        succeed("lists", "plan", "--variables", "x1..x9", "--k", 4, "--n", 10_000, "--rho", 0.5, "--kind", "disjunctions",
-                "--largest", 3, "--queries", 50, "--neighbours", "replace", "--json")
-    )  # fmt: skip
+    found = told(
+        "lists plan --variables x1..x9 --k 4 --n 10000 --rho 0.5 --kind disjunctions --largest 3 --queries 50",
+        "--neighbours",
+        "replace",
+    )
     assert found["gaussian"]
     assert found["conjunctions"] == [1, 18, 144, 672]
     assert found["points"] == 50
@@ -62,31 +60,23 @@ def test_a_plan_needs_no_table() -> None:
 def test_points_are_answered_as_they_are_true(folder: Path, tmp_path: Path) -> None:
     """At a large budget, all 16 points: by digits, by names, from files."""
     asked = ["".join(map(str, point)) for point in points_of(FAMILY)]
-    found = json.loads(
-        succeed(
-            "lists",
-            "answer",
-            folder / "lists.npz",
-            "--json",
-            *(part for one in asked for part in ("--query", one)),
-        )
-    )
+    found = told("lists answer", folder / "lists.npz", *(part for one in asked for part in ("--query", one)))
     assert [one["query"] for one in found["answers"]] == asked
     assert [one["value"] for one in found["answers"]] == pytest.approx(shares(), abs=2e-3)
     assert found["bound"] < 2e-3
     assert found["variables"] == list(FAMILY.variables)
-    named = succeed("lists", "answer", folder / "lists.npz", "--query", "x4=1, x1=0,x2=1,x3=0", "--json")
+    named = succeed("lists answer --json", folder / "lists.npz", "--query", "x4=1, x1=0,x2=1,x3=0")
     assert json.loads(named)["answers"] == [found["answers"][5]]
     lines = ["x1,x2,x3,x4", *(",".join(one) for one in asked)]
     (tmp_path / "points.csv").write_text("\n".join(lines) + "\n")
     np.save(tmp_path / "points.npy", np.array(points_of(FAMILY)))
     for name in ("points.csv", "points.npy"):
-        text = succeed("lists", "answer", folder / "lists.npz", "--query-file", tmp_path / name, "--json")
+        text = succeed("lists answer --json", folder / "lists.npz", "--query-file", tmp_path / name)
         assert json.loads(text) == found
 
 
 def test_answers_are_printed_as_a_table(folder: Path) -> None:
-    text = succeed("lists", "answer", folder / "lists.npz", "--query", "0101", "--confidence", 0.999)
+    text = succeed("lists answer --query 0101 --confidence 0.999", folder / "lists.npz")
     assert "0101" in text
     assert f"{shares()[5]:.3f}" in text
     assert "99.9%" in flat(text)
@@ -101,8 +91,8 @@ def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
     }
     (tmp_path / "declared.json").write_text(json.dumps(declared))
     shared = ["--variables", tmp_path / "declared.json", "--rho", 0.3, "--queries", 7, "--largest", 2]
-    planned = json.loads(succeed("lists", "plan", "--n0", 300, *shared, "--json"))
-    text = succeed("lists", "release", folder / "rows.txt", "--n0", 300, *shared, "-o", tmp_path / "s.npz")
+    planned = told("lists plan --n0 300", *shared)
+    text = succeed("lists release --n0 300", folder / "rows.txt", *shared, "-o", tmp_path / "s.npz")
     kept = ListSummary.read(tmp_path / "s.npz")
     assert kept.plan.to_json() == planned
     counted = sum(noisy.size for noisy in kept.noisy)
@@ -114,9 +104,9 @@ def test_other_kinds_of_rows_are_released(kind: str, tmp_path: Path) -> None:
     family = family_of(3, 2, kind)
     every = [row for row in rows_of(family) if row[0]]
     (tmp_path / "rows.txt").write_text("\n".join(text_of(family, row) for row in every) + "\n")
-    succeed("lists", "release", tmp_path / "rows.txt", "--variables", "x1,x2,x3", "--k", 2, "--kind", kind, "--epsilon",
-            1e6, "--neighbours", "replace", "-o", tmp_path / "s.npz")  # fmt: skip
-    found = json.loads(succeed("lists", "answer", tmp_path / "s.npz", "--query", "101", "--json"))
+    command = f"lists release --variables x1,x2,x3 --k 2 --kind {kind} --epsilon 1e6 --neighbours replace"
+    succeed(command, tmp_path / "rows.txt", "-o", tmp_path / "s.npz")
+    found = told("lists answer --query 101", tmp_path / "s.npz")
     truth = np.mean([output_at(row, (1, 0, 1)) for row in every])
     assert found["answers"][0]["value"] == pytest.approx(float(truth), abs=2e-3)
 
@@ -148,8 +138,8 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a curator was made")
 
-    monkeypatch.setattr("dpopt.synopses.decision_lists.release_lists.CountingCurator", refused)
-    text = refuse("lists", "release", folder / "rows.txt", "-o", tmp_path / "new.npz", *arguments)
+    monkeypatch.setattr("dpopt.synopses.release.CountingCurator", refused)
+    text = refuse("lists release", folder / "rows.txt", "-o", tmp_path / "new.npz", *arguments)
     assert message in flat(text)
     assert list(tmp_path.iterdir()) == []
 
@@ -166,4 +156,4 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
     ],
 )
 def test_points_that_are_none_say_what_to_do(folder: Path, arguments: list[object], message: str) -> None:
-    assert message in flat(refuse("lists", "answer", folder / "lists.npz", *arguments))
+    assert message in flat(refuse("lists answer", folder / "lists.npz", *arguments))

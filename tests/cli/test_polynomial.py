@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from dpopt.polynomials import LeastDegree, Solution, verify
 from dpopt.polynomials.minimax import read_solution
-from tests.cli.command_line import refuse, succeed
+from tests.cli.command_line import refuse, succeed, told
 
 
 def test_the_least_degree_is_printed_with_its_proof(tmp_path: Path) -> None:
@@ -31,15 +30,15 @@ def test_the_least_degree_is_printed_with_its_proof(tmp_path: Path) -> None:
 
 
 def test_the_least_error_of_a_degree_is_the_same_from_any_solver() -> None:
-    texts = {succeed("polynomial", "--k", 9, "--degree", 4, *extra) for extra in ([], ["--solver", "highs"])}
-    texts.add(succeed("polynomial", "--k", 9, "--degree", 4, "--solver", "none"))
+    texts = {succeed("polynomial --k 9 --degree 4", *extra) for extra in ([], ["--solver", "highs"])}
+    texts.add(succeed("polynomial --k 9 --degree 4 --solver none"))
     assert len(texts) == 1
     assert "no polynomial of degree at most 4" in texts.pop()
 
 
 def test_json_holds_the_numbers_as_fractions() -> None:
-    kept = json.loads(succeed("polynomial", "--k", 6, "--degree", 2, "--json", "--attributes", 6))
-    free = json.loads(succeed("polynomial", "--k", 6, "--degree", 2, "--json", "--free-constant"))
+    kept = told("polynomial --k 6 --degree 2 --attributes 6")
+    free = told("polynomial --k 6 --degree 2 --free-constant")
     assert kept["proved_in_exact_arithmetic"]
     assert (kept["error"], free["error"]) == ("1/3", "1/4")
     assert len(kept["coefficients"]["monomial"]) == 3
@@ -53,11 +52,9 @@ def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
     text = succeed(*small, "--error", 0.1)
     assert "degree at most 5, error at most 0.1 = 1/10" in text
     assert "smaller weighted sum of coefficients than 1345.29 = 9417/7" in text
-    other = json.loads(succeed(*small, "--error", 0.1, "--coefficient-weights", "deviation", "--json"))
+    other = told(*small, "--error", 0.1, "--coefficient-weights", "deviation")
     assert Fraction(other["solution"]["objective"]) != Fraction(9417, 7)
-    text = succeed(
-        "polynomial", "--minimise", "coefficients", "--k", 8, "--degree", 4, "--coefficient-limit", 1
-    )
+    text = succeed("polynomial --minimise coefficients --k 8 --degree 4 --coefficient-limit 1")
     assert "monomial coefficients at most 1" in text
     assert "105/463" in text
     out = tmp_path / "p.json"
@@ -82,26 +79,26 @@ def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
     found = read_solution(out)
     assert isinstance(found, Solution)
     verify(found)
-    more = json.loads(succeed(*noise, "--queries", 10, "--confidence", 0.5, "--json"))
+    more = told(*noise, "--queries", 10, "--confidence", 0.5)
     assert Fraction(more["solution"]["objective"]) < found.objective
 
 
 def test_any_table_of_values_will_do(tmp_path: Path) -> None:
     file = tmp_path / "values.txt"
     file.write_text("0, 1/2\n1 0.5 0\n")
-    text = succeed("polynomial", "--predicate", f"table:{file}", "--degree", 2)
+    text = succeed("polynomial --degree 2", "--predicate", f"table:{file}")
     assert "table of k = 4" in text
     assert "no polynomial of degree at most 2" in text
-    assert "leave --k out" in refuse("polynomial", "--predicate", f"table:{file}", "--k", 5, "--degree", 1)
+    assert "leave --k out" in refuse("polynomial --k 5 --degree 1", "--predicate", f"table:{file}")
     file.write_bytes(b"\xff\xfe1")
-    assert "not UTF-8 text" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
+    assert "not UTF-8 text" in refuse("polynomial --degree 1", "--predicate", f"table:{file}")
     file.write_text("0 yes")
-    assert "value 1 is 'yes'" in refuse("polynomial", "--predicate", f"table:{file}", "--degree", 1)
+    assert "value 1 is 'yes'" in refuse("polynomial --degree 1", "--predicate", f"table:{file}")
 
 
 def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
     file = tmp_path / "degrees.csv"
-    text = succeed("polynomial", "--predicate", "or", "--k", 12, "--least-degrees", file)
+    text = succeed("polynomial --predicate or --k 12", "--least-degrees", file)
     assert "48 least degrees, each proved in exact arithmetic" in text
     rows = list(csv.DictReader(file.read_text().splitlines()))
     found = {(row["k"], row["error_limit"]): row for row in rows}
@@ -109,7 +106,7 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
     assert found["10", "1/2"]["chebyshev_degree"] == "3"
     assert found["4", "1/2"]["least_error"] == "1/5"
     assert found["4", "1/2"]["points_below"] == "0 1 4"
-    succeed("polynomial", "--predicate", "atleast:3", "--k", 9, "--error", 0.1, "--least-degrees", file)
+    succeed("polynomial --predicate atleast:3 --k 9 --error 0.1", "--least-degrees", file)
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["k"] for row in rows] == ["3", "4", "5", "6", "7", "8", "9"]
     assert rows[5]["degree"] == "7"

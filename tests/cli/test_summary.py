@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.synopses.summaries.summary import Summary
 from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
-from tests.cli.command_line import call, refuse, succeed
+from tests.cli.command_line import call, flat, people, refuse, succeed, told
 from tests.tiny_runs import bits_schema
 
 
@@ -24,16 +24,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def release(folder: Path, out: Path, *more: object, epsilon: float = 1e6, width: int = 3) -> str:
-    return succeed("summary", "release", folder / "people.csv", "--schema", folder / "schema.json", "--k", width,
-                   "--epsilon", epsilon, "-o", out, *more)  # fmt: skip
+    return succeed("summary release", *people(folder), "--k", width, "--epsilon", epsilon, "-o", out, *more)
 
 
 def plan(folder: Path, *more: object) -> str:
-    return succeed("summary", "plan", "--schema", folder / "schema.json", *more)
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
+    return succeed("summary plan", "--schema", folder / "schema.json", *more)
 
 
 ALTERNATIVES = {"guaranteed_error_of_marginals_and_projection", "marginals_of", "least"}
@@ -77,10 +72,9 @@ def test_a_plan_needs_no_table(folder: Path) -> None:
 def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
     """At a large budget, conditions of all kinds; `--json` has each answer with its bound."""
     queries = ["smoker=true", "colour=red,age>=20", "colour!=red,smoker=false,town=north"]
-    found = json.loads(
-        succeed("summary", "answer", folder / "summary.npz", "--json",
-                *(part for query in queries for part in ("--query", query)))
-    )  # fmt: skip
+    found = told(
+        "summary answer", folder / "summary.npz", *(part for query in queries for part in ("--query", query))
+    )
     colour, age, smoker, town = codes().T
     truths = [smoker == 1, (colour == 0) & (age >= 1), (colour != 0) & (smoker == 0) & (town == 0)]
     assert [one["query"] for one in found["answers"]] == queries
@@ -88,19 +82,16 @@ def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
         assert one["value"] == pytest.approx(truth.mean(), abs=2e-3)
         assert abs(one["value"] - truth.mean()) <= one["bound"]
         assert one["confidence"] == 0.95
-    some = json.loads(
-        succeed("summary", "answer", folder / "summary.npz", "--json", "--predicate", "atleast:2", "--query",
-                "smoker=true,age>=20,colour=red")
-    )  # fmt: skip
+    some = told(
+        "summary answer --predicate atleast:2 --query smoker=true,age>=20,colour=red", folder / "summary.npz"
+    )
     at_least_two = ((smoker == 1) * 1 + (age >= 1) + (colour == 0)) >= 2
     assert some["predicate"] == "atleast:2"
     assert some["answers"][0]["value"] == pytest.approx(at_least_two.mean(), abs=2e-3)
 
 
 def test_answers_are_printed_as_a_table(folder: Path) -> None:
-    text = succeed(
-        "summary", "answer", folder / "summary.npz", "--query", "smoker=true", "--confidence", 0.999
-    )
+    text = succeed("summary answer --query smoker=true --confidence 0.999", folder / "summary.npz")
     assert "smoker=true" in text
     assert f"{(codes()[:, 2] == 1).mean():.4f}" in text
     assert "99.9%" in flat(text)
@@ -109,8 +100,9 @@ def test_answers_are_printed_as_a_table(folder: Path) -> None:
 def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
     shared = ["--columns", "age,town", "--literals", "positive", "--predicate", "or"]
     planned = json.loads(plan(folder, "--k", 2, "--n0", 300, "--rho", 0.3, *shared, "--json"))
-    text = succeed("summary", "release", folder / "people.csv", "--schema", folder / "schema.json", "--k", 2,
-                   "--rho", 0.3, "--n0", 300, *shared, "-o", tmp_path / "s.npz")  # fmt: skip
+    text = succeed(
+        "summary release --k 2 --rho 0.3 --n0 300", *people(folder), *shared, "-o", tmp_path / "s.npz"
+    )
     made = Summary.read(tmp_path / "s.npz")
     counted = sum(noisy.size for noisy in made.noisy)
     assert f"{counted:,} noisy counts; queries of 2 conditions within {made.plan.predicted:.4g}" in flat(text)
@@ -148,9 +140,8 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a curator was made")
 
-    monkeypatch.setattr("dpopt.synopses.summaries.release_summary.CountingCurator", refused)
-    text = refuse("summary", "release", folder / "people.csv", "--schema", folder / "schema.json",
-                  "-o", tmp_path / "new.npz", *arguments)  # fmt: skip
+    monkeypatch.setattr("dpopt.synopses.release.CountingCurator", refused)
+    text = refuse("summary release", *people(folder), "-o", tmp_path / "new.npz", *arguments)
     assert message in flat(text)
     assert list(tmp_path.iterdir()) == []
 
@@ -159,7 +150,7 @@ def test_tables_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> Non
     some = ["--schema", folder / "schema.json", "--k", 1, "--epsilon", 1, "--n0", 10]
     strange = tmp_path / "strange.csv"
     strange.write_text((folder / "people.csv").read_text().replace("red", "pink"))
-    assert "pink" in flat(refuse("summary", "release", strange, *some, "-o", tmp_path / "s.npz"))
+    assert "pink" in flat(refuse("summary release", strange, *some, "-o", tmp_path / "s.npz"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["strange.csv"]
 
 
@@ -192,27 +183,23 @@ def test_a_draft_is_refused_unless_it_is_accepted(folder: Path, tmp_path: Path) 
 def test_queries_that_cannot_be_answered_say_what_to_do(
     folder: Path, arguments: list[object], message: str
 ) -> None:
-    assert message in flat(refuse("summary", "answer", folder / "summary.npz", *arguments))
+    assert message in flat(refuse("summary answer", folder / "summary.npz", *arguments))
 
 
 def test_conditions_of_both_signs_are_answered_by_a_positive_summary(tmp_path: Path) -> None:
     bits_schema(2).write(tmp_path / "schema.json")
     (tmp_path / "table.csv").write_text("a,b\n" + "true,false\nfalse,false\n" * 50)
-    succeed("summary", "release", tmp_path / "table.csv", "--schema", tmp_path / "schema.json", "--k", 2, "--epsilon", 1e6,
-            "--literals", "positive", "--neighbours", "replace", "-o", tmp_path / "s.npz")  # fmt: skip
+    command = "summary release --k 2 --epsilon 1e6 --literals positive --neighbours replace"
+    succeed(command, tmp_path / "table.csv", "--schema", tmp_path / "schema.json", "-o", tmp_path / "s.npz")
     for query in ("a=false,b=false", "a=true,b=false"):
         for estimate in ("polynomial", "consistent"):
-            text = succeed("summary", "answer", tmp_path / "s.npz", "--query", query, "--estimate", estimate)
+            text = succeed("summary answer", tmp_path / "s.npz", "--query", query, "--estimate", estimate)
             assert "0.5000" in text
             assert estimate in text
 
 
 def test_a_range_of_bins_is_two_conditions(folder: Path) -> None:
-    (answer,) = json.loads(
-        succeed(
-            "summary", "answer", folder / "summary.npz", "--json", "--query", "age>=20,age<40,smoker=true"
-        )
-    )["answers"]
+    (answer,) = told("summary answer --query age>=20,age<40,smoker=true", folder / "summary.npz")["answers"]
     age, smoker = codes()[:, 1], codes()[:, 2]
     truth = ((age == 1) & (smoker == 1)).mean()
     assert answer["low"] <= truth <= answer["high"]
@@ -225,26 +212,19 @@ def test_an_error_that_is_not_reached_is_refused_with_what_would_do_before_the_t
     """There is no such table: it is not looked for."""
     some = ["--schema", folder / "schema.json", "--k", 2, "--epsilon", 1, "--error", 0.01]
     for text in (
-        refuse("summary", "plan", "--n0", 300, *some),
-        refuse("summary", "release", tmp_path / "none.csv", "--n0", 300, *some, "-o", tmp_path / "s.npz"),
+        refuse("summary plan --n0 300", *some),
+        refuse("summary release --n0 300", tmp_path / "none.csv", *some, "-o", tmp_path / "s.npz"),
     ):
         assert "n = 300 is too small for the error 0.01" in flat(text)
         assert "is sufficient at this budget; or epsilon = " in flat(text)
     refused = refuse(
-        "summary",
-        "release",
-        folder / "people.csv",
-        "--neighbours",
-        "replace",
-        *some,
-        "-o",
-        tmp_path / "s.npz",
+        "summary release --neighbours replace", folder / "people.csv", *some, "-o", tmp_path / "s.npz"
     )
     assert f"n = {ROWS:,} is too small" in flat(refused)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_query_is_needed(folder: Path) -> None:
-    result = call("summary", "answer", folder / "summary.npz")
+    result = call("summary answer", folder / "summary.npz")
     assert result.exit_code == 2
     assert "--query" in result.stderr

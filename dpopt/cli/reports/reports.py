@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
-
-if TYPE_CHECKING:
-    from dpopt.synopses.histograms.histogram import RangeAnswer
 
 _NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
 
@@ -355,17 +352,3 @@ def report_rows(path: Path, *, rows: int) -> None:
         for name, *values in zip(header, *shown, strict=True)
     ]
     print_table(("", *(f"record {number}" for number in range(1, len(shown) + 1))), turned)
-
-
-def print_answers(heading: str, answers: Mapping[str, RangeAnswer], confidence: float) -> None:
-    """Print a table of what was asked, with values, standard errors and intervals."""
-    rows = [
-        (
-            text,
-            f"{answer.value:,.1f}",
-            f"{answer.standard_error:,.1f}",
-            f"{answer.low:,.1f} to {answer.high:,.1f}",
-        )
-        for text, answer in answers.items()
-    ]
-    print_table((heading, "records", "standard error", f"{100 * confidence:.12g}% interval"), rows)

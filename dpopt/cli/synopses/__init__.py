@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| histogram.py, grid.py | `dpopt histogram` and `dpopt grid`: counts of ordered bins, over one column and over several |
+| histograms.py | `dpopt histogram` and `dpopt grid`: counts of ordered bins, over one column and over several |
 | sorted.py | `dpopt sorted` and `dpopt degrees` |
 | shared.py | the options of all of them, each with one meaning, and how they report |
 | intervals.py | `dpopt intervals`: intervals and boxes of nearly equal counts |

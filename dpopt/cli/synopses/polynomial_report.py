@@ -5,8 +5,6 @@ A table of least degrees goes to a CSV file, each row with both of its proofs (`
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,8 +12,8 @@ from pathlib import Path
 from rich.table import Table
 
 from dpopt.cli.reports.reports import console
+from dpopt.cli.synopses.shared import table_of
 from dpopt.files.codec import encode
-from dpopt.files.written_files import whole_file
 from dpopt.polynomials import Basis, LeastDegree, Solution
 from dpopt.polynomials.certificates import Witness, lower_bound, verify
 from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
@@ -26,6 +24,7 @@ from dpopt.polynomials.sensitivities import (
     monomial_sensitivity,
 )
 from dpopt.polynomials.targets import OR
+from dpopt.synopses.synopsis import write_rows
 
 COLUMNS = (
     "predicate",
@@ -68,10 +67,7 @@ def write_degree_table(
         ]
         for entry in degree_table(predicate, widths, errors, free_constant=free_constant, solver=solver)
     ]
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-    with whole_file(path) as stream:
-        stream.write(text.getvalue().encode())
+    write_rows(path, COLUMNS, rows, "table of least degrees")
     return len(rows)
 
 
@@ -212,27 +208,17 @@ def _proof_lines(found: Solution | LeastDegree) -> list[str]:
 
 
 def _witness_table(witness: Witness) -> Table:
-    table = Table("s", "weight", title="the proof: points and weights", title_justify="left")
-    for point, weight in zip(witness.points, witness.weights, strict=True):
-        table.add_row(str(point), number_text(weight))
-    return table
+    rows = zip(map(str, witness.points), map(number_text, witness.weights), strict=True)
+    return table_of(("s", "weight"), list(rows), title="the proof: points and weights")
 
 
 def _coefficient_table(solution: Solution) -> Table:
-    table = Table(
-        "j",
-        "binomial C(s, j)",
-        "monomial s^j",
-        "Chebyshev T_j(2s/k-1)",
-        title="coefficients",
-        title_justify="left",
-    )
     bases = [
         solution.polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)
     ]
-    for j, row in enumerate(zip(*bases, strict=True)):
-        table.add_row(str(j), *(f"{float(one):.8g}" for one in row))
-    return table
+    rows = [(str(j), *(f"{float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
+    headings = ("j", "binomial C(s, j)", "monomial s^j", "Chebyshev T_j(2s/k-1)")
+    return table_of(headings, rows, title="coefficients")
 
 
 def _points_text(points: Sequence[int]) -> str:

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.polynomials.exact_optimum import DEFAULT
-from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.conjunction_measurement import ListTable
 from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
@@ -15,8 +14,7 @@ from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import check_plannable, plan_lists
 from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration
-from dpopt.synopses.release import Asked, Request, Running, reserved
-from dpopt.transcript.journal import MemoryJournal
+from dpopt.synopses.release import Asked, Request, Reserved, Running
 
 if TYPE_CHECKING:
     from dpopt.private.readers.read_lists import AnyLists
@@ -101,35 +99,10 @@ def decision_lists(
 
 
 def release_lists(lists: PrivateLists, plan: ListPlan, **how: Unpack[Running]) -> ListSummary:
-    """Make the measurements of a plan and return the summary.
+    """Make the measurements of a plan and return the summary, as `dpopt.synopses.release.Measure` says.
 
-    Parameters
-    ----------
-    lists : PrivateLists
-        Private.
-    plan : ListPlan
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PrivateDataError
-        If the rows were read by another declaration, or under replace-one their number is another one.
-    BudgetError
-        If the plan costs more than its budget.
+    The rows were read by the declaration of the plan.
     """
-    run = reserved(plan, plan.charges(), how)
+    run = Reserved.of(plan, how)
     held = ListTable.of(lists, plan.coefficients)
-    curator = CountingCurator(
-        held,
-        run.ledger,
-        MemoryJournal(keep=False),
-        size=plan.size,
-        noise=run.noise,
-        progress=run.progress.share,
-    )
-    with run.stage("counting conjunctions"):
-        held.count()
-    with run.stage("measuring"):
-        noisy = tuple(curator.measure(one).values for one in plan.measurements())
-    return ListSummary(plan, noisy, run.privacy())
+    return ListSummary(plan, run.measured(held, plan.measurements(), counting=held.count), run.privacy())

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, SchemaError
-from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints
 from dpopt.private.readers.open_table import open_table
 from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
@@ -22,8 +21,7 @@ from dpopt.schema.schema import AttributeKind, Schema
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
-from dpopt.synopses.release import Asked, Request, Running, reserved
-from dpopt.transcript.journal import MemoryJournal
+from dpopt.synopses.release import Asked, Request, Reserved, Running
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -216,26 +214,7 @@ def halfspaces(
 
 
 def release_halfspaces(points: HalfspacePoints, plan: HalfspacePlan, **how: Unpack[Running]) -> Halfspaces:
-    """Make the measurements of a plan and return the release.
-
-    Parameters
-    ----------
-    points : HalfspacePoints
-        Private.
-    plan : HalfspacePlan
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PrivateDataError
-        If the points have another number of coordinates, or under replace-one their number is another one.
-    BudgetError
-        If the plan costs more than its budget.
-    """
-    run = reserved(plan, plan.charges(), how)
+    """Make the measurements of a plan and return the release, as `dpopt.synopses.release.Measure` says."""
+    run = Reserved.of(plan, how)
     held = ProjectedPoints.of(points, plan.projections)
-    curator = CountingCurator(held, run.ledger, MemoryJournal(keep=False), size=plan.size, noise=run.noise)
-    with run.stage("measuring"):
-        noisy = tuple(curator.measure(one).values for one in plan.measurements())
-    return Halfspaces(plan, noisy, run.privacy())
+    return Halfspaces(plan, run.measured(held, plan.measurements()), run.privacy())

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import exp
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, amount_for, measurement_charge
+from dpopt.accounting.measurements import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    amount_for,
+    measurement_charge,
+    measurement_scale,
+)
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.synopses.synopsis import SynopsisPlan
@@ -28,6 +38,37 @@ def whole_number(text: str) -> int | None:
 LARGEST_SIZE = 2**62
 
 _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
+
+
+@dataclass(frozen=True, slots=True)
+class LevelNoise:
+    """What a budget pays for on levels that divide all records; raises as `whole_amount` and `measurement_scale`."""
+
+    budget: Budget
+    relation: NeighbouringRelation
+
+    @property
+    def known_total(self) -> bool:
+        """Whether the number of records is public."""
+        return self.relation is NeighbouringRelation.REPLACE_ONE
+
+    def program(self) -> dict[str, Any]:
+        """Return what a program that spreads the budget takes of it."""
+        return {"amount": whole_amount(self.budget), **self._noise()}
+
+    def plan(self, amounts: NDArray[np.float64], measured: Sequence[int], size: int | None) -> dict[str, Any]:
+        """Return what a plan takes of it, where the measured levels get these amounts."""
+        of = partial(measurement_scale, **self._noise())
+        return {
+            "relation": self.relation,
+            "budget": self.budget,
+            "gaussian": is_gaussian(self.budget),
+            "scales": tuple(of(amount=float(amounts[place])) for place in measured),
+            "size": size,
+        }
+
+    def _noise(self) -> dict[str, Any]:
+        return {"sensitivity": node_sensitivity(self.relation), "gaussian": is_gaussian(self.budget)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,6 +101,11 @@ class CountsPlan(SynopsisPlan, ABC):
     def __post_init__(self) -> None:
         check_size(self.size, self.relation)
         check_scales(self.scales)
+
+    def check_levels(self, levels: Sequence[object]) -> None:
+        """Refuse another number of scales than of levels."""
+        if len(self.scales) != len(levels):
+            raise PlanError(f"found {len(self.scales)} scales for {len(levels)} levels")
 
     @property
     @abstractmethod

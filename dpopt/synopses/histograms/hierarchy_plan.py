@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.mean_variance import MeanVariance
@@ -18,11 +17,7 @@ from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import (
-    is_gaussian,
-    node_sensitivity,
-    whole_amount,
-)
+from dpopt.synopses.histograms.counts_plan import LevelNoise
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -60,8 +55,7 @@ class HierarchyPlan(TreePlan):
             raise PlanError(
                 f"found the depths {self.depths}; expected decreasing ones from {lowest} to at least {highest}"
             )
-        if len(self.scales) != len(self.depths):
-            raise PlanError(f"found {len(self.scales)} scales for {len(self.depths)} levels")
+        self.check_levels(self.depths)
         if self.hierarchy.bins != self.bins:
             raise PlanError(f"found a hierarchy of {self.hierarchy.bins:,} bins for {self.bins:,}")
 
@@ -127,31 +121,22 @@ def plan_hierarchy(
     check_bins(named.number)
     if named.number != hierarchy.bins:
         raise PlanError(f"found a hierarchy of {hierarchy.bins:,} bins for {named.number:,}")
-    gaussian, amount, sensitivity = is_gaussian(budget), whole_amount(budget), node_sensitivity(relation)
+    noise = LevelNoise(budget, relation)
     text, words, wanted = parse_hierarchy_ranges(ranges, hierarchy, named)
-    tree, known_total = deepened(hierarchy), relation is NeighbouringRelation.REPLACE_ONE
+    tree = deepened(hierarchy)
     program = HierarchyProgram(
-        MeanVariance(tree, wanted, known_total),
+        MeanVariance(tree, wanted, noise.known_total),
         levels=len(tree.levels),
-        first=1 if known_total else 0,
-        amount=amount,
-        sensitivity=sensitivity,
-        gaussian=gaussian,
+        first=1 if noise.known_total else 0,
+        **noise.program(),
         least=LEAST_SHARE_OF_BINS,
     )
     found = best_hierarchy_budgets(program)
     depths = tuple(np.flatnonzero(found.amounts)[::-1].tolist())
     plan = HierarchyPlan(
         bins=named.number,
-        relation=relation,
-        budget=budget,
-        gaussian=gaussian,
-        scales=tuple(
-            measurement_scale(sensitivity, amount=float(found.amounts[depth]), gaussian=gaussian)
-            for depth in depths
-        ),
+        **noise.plan(found.amounts, depths, size),
         ranges=text,
-        size=size,
         predicted={},
         hierarchy=hierarchy,
         depths=depths,

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +20,12 @@ from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
-from dpopt.releases.folder_files import write_whole
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
 from dpopt.synopses.histograms.tree_plan import TreePlan
-from dpopt.synopses.synopsis import PlannedSynopsis
+from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 CONFIDENCE = 0.95
 
@@ -286,39 +282,34 @@ def write_table(
     PlanError
         If there is no such estimate.
     """
-    number = histogram.bins.number
-    answers = histogram.ranges([(place, place + 1) for place in range(number)], estimate=estimate)
+    answers = histogram.ranges(
+        [(place, place + 1) for place in range(histogram.bins.number)], estimate=estimate
+    )
     rounded = whole or Estimate(estimate) is Estimate.WHOLE
-    counts = histogram.whole_counts(estimate).tolist() if rounded else [f"{one.value:.6g}" for one in answers]
-    rows = [
-        [place, histogram.bins.label(place), count]
-        + [f"{value:.6g}" for value in (answer.standard_error, answer.low, answer.high)]
-        for place, (count, answer) in enumerate(zip(counts, answers, strict=True))
-    ]
-    _write_rows(path, ["bin", "label", "count", "standard_error", "low", "high"], rows, "table of counts")
+    names = ((place, histogram.bins.label(place)) for place in range(histogram.bins.number))
+    rows = counted_rows(names, answers, histogram.whole_counts(estimate) if rounded else None)
+    write_rows(path, ["bin", "label", *COUNTED], rows, "table of counts")
+
+
+COUNTED = ("count", "standard_error", "low", "high")
+
+
+def counted_rows(
+    names: Iterable[Sequence[object]], answers: Sequence[RangeAnswer], whole: NDArray[np.int64] | None
+) -> Iterator[list[object]]:
+    """Yield what tables of counts have in each line: names, the count, or a whole one in its place, and its error."""
+    for place, (name, one) in enumerate(zip(names, answers, strict=True)):
+        count = f"{one.value:.6g}" if whole is None else int(whole[place])
+        yield [*name, count, *(f"{value:.6g}" for value in (one.standard_error, one.low, one.high))]
 
 
 def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write how many bins or nodes have each count that some have; whole or not at all."""
     rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
-    _write_rows(path, ["count", "frequency"], rows, "table of frequencies")
+    write_rows(path, ["count", "frequency"], rows, "table of frequencies")
 
 
 def write_sequence(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write sorted counts, the largest first, each with its rank from 1; whole or not at all."""
     ranks = np.arange(1, counts.size + 1)
-    _write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")
-
-
-def _write_rows(
-    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
-) -> None:
-    def write(stream: IO[bytes]) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(header)
-        lines.writerows(rows)
-        text.flush()
-        text.detach()
-
-    write_whole(Path(path), write, what)
+    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
@@ -18,11 +17,7 @@ from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram,
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import (
-    is_gaussian,
-    node_sensitivity,
-    whole_amount,
-)
+from dpopt.synopses.histograms.counts_plan import LevelNoise
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -56,8 +51,7 @@ class HistogramPlan(TreePlan):
             raise PlanError(
                 f"found the levels {self.heights}; expected increasing ones from 0 to at most {height_of(self.bins)}"
             )
-        if len(self.scales) != len(self.heights):
-            raise PlanError(f"found {len(self.scales)} scales for {len(self.heights)} levels")
+        self.check_levels(self.heights)
 
     @cached_property
     def levels(self) -> tuple[MeasuredLevel, ...]:
@@ -127,22 +121,15 @@ def plan_histogram(
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
-    gaussian, amount, sensitivity = is_gaussian(budget), whole_amount(budget), node_sensitivity(relation)
+    noise = LevelNoise(budget, relation)
     asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
-    workload, found = _spread(asked, number, amount, sensitivity, gaussian=gaussian)
+    workload, found = _spread(asked, number, noise)
     measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
         bins=number,
-        relation=relation,
-        budget=budget,
-        gaussian=gaussian,
         heights=tuple(measured),
-        scales=tuple(
-            measurement_scale(sensitivity, amount=float(found.amounts[height]), gaussian=gaussian)
-            for height in measured
-        ),
         ranges=workload.text,
-        size=size,
+        **noise.plan(found.amounts, measured, size),
         predicted=_predicted(workload, found),
     )
 
@@ -156,15 +143,11 @@ def _predicted(workload: RangeWorkload, found: LevelBudgets) -> dict[str, float]
     return {name: predicted[name] for name in (workload.names[0], worst)}
 
 
-def _spread(
-    workload: RangeWorkload, bins: int, amount: float, sensitivity: int, *, gaussian: bool
-) -> tuple[RangeWorkload, LevelBudgets]:
+def _spread(workload: RangeWorkload, bins: int, noise: LevelNoise) -> tuple[RangeWorkload, LevelBudgets]:
     """Return the budgets of the levels, and the workload with the worst ranges as groups where they are asked for."""
 
     def program_of(groups: RangeWorkload) -> LevelProgram:
-        return groups.program(
-            amount=amount, sensitivity=sensitivity, gaussian=gaussian, known_total=sensitivity == 2
-        )
+        return groups.program(**noise.program(), known_total=noise.known_total)
 
     program = program_of(workload)
     if workload.text != WORST:

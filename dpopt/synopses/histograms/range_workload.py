@@ -14,7 +14,7 @@ halved. A heuristic: tests compare it with all ranges.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,9 +121,18 @@ class RangeWorkload:
         of_a_bin = np.exp2(-np.arange(levels + 1, dtype=np.float64))
         loads[~loads.any(axis=1)] = loads_of_norms(of_a_bin.tolist())[:used]
         blocks = np.exp2(np.arange(used, dtype=np.float64))
-        plain = LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, sensitivity, gaussian)
-        references = best_plain_variances(plain) if self.relative else np.ones(len(loads))
-        return LevelProgram(loads, blocks, plain.informative, references, amount, sensitivity, gaussian)
+        return level_program(
+            LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, sensitivity, gaussian),
+            _plain_shares(used) if self.relative else None,
+        )
+
+
+def level_program(program: LevelProgram, plain: list[NDArray[np.float64]] | None) -> LevelProgram:
+    """Return a program whose references are the least variances under plain strategies: shares of the budget, if given."""
+    if plain is None:
+        return program
+    least = np.min([program.variances(program.amount * shares) for shares in plain], axis=0)
+    return replace(program, references=least)
 
 
 def described(ranges: WeightedRanges) -> str:
@@ -149,19 +158,15 @@ def parse_sizes(text: str) -> list[int]:
     return found
 
 
-def best_plain_variances(program: LevelProgram) -> NDArray[np.float64]:
-    """Return the least variance of each group under the plain strategies, (g,)."""
-    levels = program.blocks.size
+def _plain_shares(levels: int) -> list[NDArray[np.float64]]:
+    """Return the shares of the budget of plain strategies."""
     chosen = [np.eye(levels)[0]]
     for step in _PLAIN_STEPS:
         shares = np.zeros(levels)
         shares[::step] = 1.0
         shares[-1] = 1.0
         chosen.append(shares / shares.sum())
-    found: NDArray[np.float64] = np.min(
-        [program.variances(program.amount * shares) for shares in chosen], axis=0
-    )
-    return found
+    return chosen
 
 
 def _of_sizes(sizes: list[int], bins: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:

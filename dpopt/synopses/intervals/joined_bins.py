@@ -14,7 +14,7 @@ from dpopt.errors import PlanError
 from dpopt.inference.histograms.interval_partition import best_intervals, partition_cost
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.intervals.partition_release import write_rows
+from dpopt.synopses.synopsis import write_rows
 
 BY = ("error", "depth")
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +17,6 @@ from dpopt.files.codec import chosen
 from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import sides_of
-from dpopt.releases.folder_files import write_whole
 from dpopt.schema.attribute import number_text
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
@@ -30,7 +26,7 @@ from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from dpopt.synopses.summaries.noise_bounds import check_confidence, reach_of_sums
-from dpopt.synopses.synopsis import PlannedSynopsis
+from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 _AT_ONCE = 2**22  # numbers in a table of parts or of weights
 KINDS: Mapping[str, type[PartitionPlan]] = {"intervals": IntervalPlan, "split": SplitPlan}
@@ -349,19 +345,3 @@ def _values_of(bins: Bins) -> list[str]:
         return [bins.label(place) for place in range(bins.number)]
     numbers = [number_text(edge) for edge in bins.edges[:-1]]
     return [*numbers, *(bins.label(place) for place in range(bins.intervals, bins.number))]
-
-
-def write_rows(
-    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
-) -> None:
-    """Write a CSV file, whole or not at all; ReleaseFolderError if it cannot be written."""
-
-    def write(stream: IO[bytes]) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(header)
-        lines.writerows(rows)
-        text.flush()
-        text.detach()
-
-    write_whole(Path(path), write, what)

@@ -12,18 +12,16 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.private.tables.public_facts import public_number_of_bins
 from dpopt.queries.ranges.bins import Bins
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.histogram import CONFIDENCE
-from dpopt.synopses.histograms.release_histogram import declared_attributes, named_axes
 from dpopt.synopses.intervals.interval_planning import MEASURED, plan_intervals
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.searches import Found, cut_at_medians, search_intervals
 from dpopt.synopses.intervals.split_planning import plan_split
-from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
+from dpopt.synopses.release import Asked, Request, Reserved, Running, named_axes
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -148,12 +146,14 @@ def intervals(
     True
     """
     request = Request(**asked)
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
-    one_source(names, schema, counts)
-
-    def planned(shape: tuple[int, ...], budget: Budget, size: int | None) -> PartitionPlan:
-        return plan_partition(
-            shape,
+    return request.release_bins(
+        "intervals",
+        table,
+        schema,
+        (columns,) if isinstance(columns, str) else tuple(columns),
+        counts=counts,
+        plan=lambda axes, budget, size: plan_partition(
+            tuple(bins.number for bins in axes),
             budget,
             size,
             relation=request.relation,
@@ -163,23 +163,9 @@ def intervals(
             atom=atom,
             error=error,
             confidence=confidence,
-        )
-
-    if schema is None:
-        account = request.account("intervals")
-        with stage(request.stages, "reading the table"):
-            read = request.counts(table, str(counts))
-        axes: tuple[Bins, ...] = (Bins(str(counts), public_number_of_bins(read)),)
-        plan = partial(planned, (axes[0].number,))
-        request.try_plan(plan, n0, _TRIED_SIZE)
-        return request.release_read(read, account, plan, partial(release_partition, axes=axes), size=n0)
-    attributes = declared_attributes(request, schema, names)
-    axes = tuple(Bins.of_attribute(attribute, ordered=ordered) for attribute in attributes)
-    return request.release(
-        "intervals",
-        partial(planned, tuple(bins.number for bins in axes)),
-        lambda: BinCounts.of_columns(request.table(table, Schema(attributes)), names),
-        partial(release_partition, axes=axes),
+        ),
+        measure=lambda axes: partial(release_partition, axes=axes),
+        ordered=ordered,
         size=n0,
         tried=_TRIED_SIZE,
     )
@@ -190,23 +176,10 @@ def release_partition(
 ) -> PartitionRelease:
     """Find the intervals or boxes of a plan, measure them if it says so, and return them with weights.
 
-    Parameters
-    ----------
-    counts : BinCounts
-        The exact counts of the cells, the last column's bins fastest. Private.
-    plan : PartitionPlan
-    axes : tuple of Bins, optional
-        What the bins of each column are; positions 0, 1, ... if left out.
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PlanError, PrivateDataError, BudgetError
-        As `dpopt.synopses.histograms.release_histogram.release_histogram`.
+    Parameters and errors as for `dpopt.synopses.histograms.grids.release_grid.release_grid`.
     """
     named = named_axes(plan.shape, axes)
-    run = reserved(plan, plan.charges(), how)
+    run = Reserved.of(plan, how)
     with run.stage(f"searching {plan.parts}"):
         curator = SearchingCurator(
             counts, run.ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=run.noise

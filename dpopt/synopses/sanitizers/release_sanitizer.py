@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.polynomial_families import PolynomialFamily
-from dpopt.synopses.release import Asked, Request, Running, reserved
+from dpopt.synopses.release import Asked, Request, Reserved, Running
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import EXACT, SanitizerPlan, plan_sanitizer
-from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -85,35 +83,12 @@ def sanitize(
 def release_sanitizer(
     dataset: PrivateDataset, plan: SanitizerPlan, **how: Unpack[Running]
 ) -> SanitizedPolynomial:
-    """Make the measurements of a plan and return the noisy polynomial.
+    """Make the measurements of a plan and return the noisy polynomial, as `dpopt.synopses.release.Measure` says.
 
-    p_x for each record x; p_D = (1 / n) sum_x p_x; noise on each of its N coefficients (Thaler, Ullman and Vadhan 2012, "The
-    sanitizer").
-
-    Parameters
-    ----------
-    dataset : PrivateDataset
-        The records, with the attributes of the plan's family. Private.
-    plan : SanitizerPlan
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PrivateDataError
-        If the attributes are others, under replace-one the number of records is, or the function of a family fails.
-    BudgetError
-        If the plan costs more than its budget.
+    p_x for each record x, which has the attributes of the plan's family; p_D = (1 / n) sum_x p_x; noise on each of its N
+    coefficients (Thaler, Ullman and Vadhan 2012, "The sanitizer"). `PrivateDataError` if the function of a family fails, too.
     """
-    run = reserved(plan, plan.charges(), how)
-    curator = CountingCurator(
-        CoefficientTable.of(dataset, plan.family),
-        run.ledger,
-        MemoryJournal(keep=False),
-        size=plan.size,
-        noise=run.noise,
-        progress=run.progress.share,
-    )
-    with run.stage("measuring"):
-        noisy = curator.measure(plan.figures.measurement()).values
+    run = Reserved.of(plan, how)
+    held = CoefficientTable.of(dataset, plan.family)
+    (noisy,) = run.measured(held, [plan.figures.measurement()])
     return SanitizedPolynomial(plan.figures, noisy, run.privacy())

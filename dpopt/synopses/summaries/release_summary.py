@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for
 from dpopt.errors import DpoptError, PlanError
-from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Schema
-from dpopt.synopses.release import Asked, Request, Running, reserved
+from dpopt.synopses.release import Asked, Request, Reserved, Running
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SMALL_QUERIES, SummaryPlan, plan_summary
-from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -244,35 +243,11 @@ def summary(
 
 
 def release_summary(dataset: PrivateDataset, plan: SummaryPlan, **how: Unpack[Running]) -> Summary:
-    """Make the measurements of a plan and return the summary.
+    """Make the measurements of a plan and return the summary, as `dpopt.synopses.release.Measure` says.
 
-    Parameters
-    ----------
-    dataset : PrivateDataset
-        The records, with the attributes of the plan's literals. Private.
-    plan : SummaryPlan
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PrivateDataError
-        If the attributes are others, or under replace-one the number of records is.
-    BudgetError
-        If the plan costs more than its budget.
+    The records have the attributes of the plan's literals.
     """
-    run = reserved(plan, plan.charges(), how)
+    run = Reserved.of(plan, how)
     held = ConjunctionTable.of(dataset, plan.literals)
-    curator = CountingCurator(
-        held,
-        run.ledger,
-        MemoryJournal(keep=False),
-        size=plan.size,
-        noise=run.noise,
-        progress=run.progress.share,
-    )
-    with run.stage("counting conjunctions"):
-        held.count(plan.sizes[-1], progress=run.progress.share)
-    with run.stage("measuring"):
-        noisy = tuple(curator.measure(one).values for one in plan.measurements())
-    return Summary(plan, noisy, run.privacy())
+    counting = partial(held.count, plan.sizes[-1], progress=run.progress.share)
+    return Summary(plan, run.measured(held, plan.measurements(), counting=counting), run.privacy())

@@ -130,9 +130,8 @@ def check_order_of_events(family: Family, relation: NeighbouringRelation) -> Non
             plan, noise = row.plan(relation, gaussian), Watching()
             once = ["spend", "journal charge", distribution, "journal measurement"]
             with pytest.MonkeyPatch.context() as patch, spending(noise.events):
-                for driver in family.drivers:
-                    name = f"dpopt.synopses.{driver}.MemoryJournal"
-                    patch.setattr(name, lambda events=noise.events, **_: EventJournal(events))
+                name = "dpopt.synopses.release.MemoryJournal"
+                patch.setattr(name, lambda events=noise.events, **_: EventJournal(events))
                 row.of(table, plan)(noise=noise)
             assert noise.events == once * draws[relation is REPLACE]
 

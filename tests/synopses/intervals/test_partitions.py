@@ -209,14 +209,14 @@ def test_plans_and_tables_that_do_not_fit_are_refused() -> None:
     plan = plan_intervals(100, PURE, 1500)
     with pytest.raises(PrivateDataError, match="made for 100 bins, and 99 were counted"):
         release_partition(BinCounts.from_counts(column()[1:]), plan)
-    with pytest.raises(PlanError, match=r"found columns of \[99\] bins"):
+    with pytest.raises(PlanError, match="found 99 bins"):
         release_partition(BinCounts.from_counts(column()), plan, (Bins("x", 99),))
     with pytest.raises(PrivateDataError, match="plan was made for n = 7"):
         release_partition(BinCounts.from_counts(column()), plan_intervals(100, PURE, 7, relation=REPLACE))
     split = plan_split((16, 12), PURE, 1500)
     with pytest.raises(PrivateDataError, match="made for 192"):
         release_partition(BinCounts.from_counts(column()), split)
-    with pytest.raises(PlanError, match=r"found columns of \[16, 13\] bins"):
+    with pytest.raises(PlanError, match="found 16 x 13 bins"):
         release_partition(BinCounts.from_counts(column()), split, (Bins("x", 16), Bins("y", 13)))
 
 

@@ -13,6 +13,7 @@ from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.queries.ranges.grids import Level, grid_heights, grid_levels, informative_levels
 from dpopt.queries.ranges.weighted_ranges import loads_of_all_ranges, loads_of_size
 from dpopt.synopses.histograms.counts_plan import whole_number
+from dpopt.synopses.histograms.range_workload import level_program
 
 ALL, SIZES = "all", "sizes:"
 _PLAIN_STEPS = (1, 2, 4)
@@ -96,21 +97,13 @@ class BoxWorkload:
             parts, loads = parts[:-1], loads[:, :-1]
             loads[~loads.any(axis=1), 0] = 1.0
         blocks = np.array([2.0 ** sum(level) for level in levels])
-        plain = LevelProgram(
-            loads,
-            blocks,
-            informative_levels(levels, parts),
-            np.ones(len(loads)),
-            amount,
-            sensitivity,
-            gaussian,
+        ones = np.ones(len(loads))
+        return level_program(
+            LevelProgram(
+                loads, blocks, informative_levels(levels, parts), ones, amount, sensitivity, gaussian
+            ),
+            plain_shares(levels, self.shape) if self.relative else None,
         )
-        if not self.relative:
-            return plain
-        best = np.min(
-            [plain.variances(amount * shares) for shares in plain_shares(levels, self.shape)], axis=0
-        )
-        return LevelProgram(loads, blocks, plain.informative, best, amount, sensitivity, gaussian)
 
 
 def cubes(shape: tuple[int, ...], step: int = 1) -> list[Level]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import enum
-import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
-from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +18,10 @@ from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
-from dpopt.releases.folder_files import write_whole
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
-from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
-from dpopt.synopses.synopsis import PlannedSynopsis
+from dpopt.synopses.histograms.histogram import CONFIDENCE, COUNTED, RangeAnswer, counted_rows, range_answers
+from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 
 class GridEstimate(enum.Enum):
@@ -257,23 +253,8 @@ def write_cells(
     """
     cells = np.stack(np.unravel_index(np.arange(np.prod(histogram.plan.shape)), histogram.plan.shape), axis=1)
     answers = histogram.boxes_from(cells.astype(np.int64), cells.astype(np.int64) + 1, estimate=estimate)
-    rounded = histogram.whole_counts(estimate).reshape(-1).tolist() if whole else None
-
-    def write(stream: IO[bytes]) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow([*(bins.name for bins in histogram.axes), "count", "standard_error", "low", "high"])
-        for place, (cell, answer) in enumerate(zip(cells.tolist(), answers, strict=True)):
-            labels = [bins.label(at) for bins, at in zip(histogram.axes, cell, strict=True)]
-            count = f"{answer.value:.6g}" if rounded is None else rounded[place]
-            lines.writerow(
-                [
-                    *labels,
-                    count,
-                    *(f"{value:.6g}" for value in (answer.standard_error, answer.low, answer.high)),
-                ]
-            )
-        text.flush()
-        text.detach()
-
-    write_whole(Path(path), write, "table of cells")
+    names = (
+        [bins.label(at) for bins, at in zip(histogram.axes, cell, strict=True)] for cell in cells.tolist()
+    )
+    rows = counted_rows(names, answers, histogram.whole_counts(estimate).reshape(-1) if whole else None)
+    write_rows(path, [*(bins.name for bins in histogram.axes), *COUNTED], rows, "table of cells")

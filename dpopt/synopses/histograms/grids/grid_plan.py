@@ -11,20 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.grid_least_squares import grid_precisions
 from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_budgets
-from dpopt.queries.ranges.grids import Level, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import (
-    CountsPlan,
-    is_gaussian,
-    node_sensitivity,
-    noise_variance,
-    whole_amount,
-)
+from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
+from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, noise_variance
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
 
@@ -63,14 +57,18 @@ class GridPlan(CountsPlan):
             raise PlanError(
                 f"found the levels {self.levels}; expected different ones up to {tops}, single cells first"
             )
-        if len(self.scales) != len(self.levels):
-            raise PlanError(f"found {len(self.scales)} scales for {len(self.levels)} levels")
+        self.check_levels(self.levels)
         super().__post_init__()
 
     @property
     def level_names(self) -> tuple[str, ...]:
         """The measured shapes of blocks in words."""
         return tuple(blocks_name(level) for level in self.levels)
+
+    def measurement(self, level: Level, scale: float) -> GroupSums:
+        """Return what is asked of the curator at a level."""
+        blocks = prod(blocks_shape(self.shape, level))
+        return GroupSums(blocks_name(level), scale, self.gaussian, block_of_cells(self.shape, level), blocks)
 
     @property
     def precisions(self) -> dict[Level, float]:
@@ -160,36 +158,22 @@ def plan_grid(
     check_shape(shape)
     if shapes not in SHAPES:
         raise PlanError(f"found the shapes {shapes!r}; expected one of {', '.join(SHAPES)}")
-    gaussian, amount, sensitivity = is_gaussian(budget), whole_amount(budget), node_sensitivity(relation)
-    workload = BoxWorkload.parse(ranges, shape)
-    levels, found = _spread(workload, shapes, amount, sensitivity, gaussian=gaussian)
+    noise, workload = LevelNoise(budget, relation), BoxWorkload.parse(ranges, shape)
+    levels, found = _spread(workload, shapes, noise)
     measured = np.flatnonzero(found.amounts).tolist()
     return GridPlan(
         shape=shape,
-        relation=relation,
-        budget=budget,
-        gaussian=gaussian,
         levels=tuple(levels[place] for place in measured),
-        scales=tuple(
-            measurement_scale(sensitivity, amount=float(found.amounts[place]), gaussian=gaussian)
-            for place in measured
-        ),
         ranges=ranges,
-        size=size,
+        **noise.plan(found.amounts, measured, size),
         predicted=dict(zip(workload.names, found.variances.tolist(), strict=True)),
     )
 
 
-def _spread(
-    workload: BoxWorkload, shapes: str, amount: float, sensitivity: int, *, gaussian: bool
-) -> tuple[list[Level], LevelBudgets]:
-    known_total = sensitivity == 2
-
+def _spread(workload: BoxWorkload, shapes: str, noise: LevelNoise) -> tuple[list[Level], LevelBudgets]:
     def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
-        levels = chosen[:-1] if known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
-        program = workload.program(
-            levels, amount=amount, sensitivity=sensitivity, gaussian=gaussian, known_total=known_total
-        )
+        levels = chosen[:-1] if noise.known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
+        program = workload.program(levels, **noise.program(), known_total=noise.known_total)
         budgets = with_single_bins(
             program, best_level_budgets(program, starting_shares(levels, workload.shape))
         )

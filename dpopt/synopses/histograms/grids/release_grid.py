@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Unpack
 
-from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import block_of_cells, blocks_shape
+from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name, plan_grid
-from dpopt.synopses.histograms.release_histogram import declared_attributes, named_axes
-from dpopt.synopses.release import Asked, Request, Running, reserved
-from dpopt.transcript.journal import MemoryJournal
+from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
+from dpopt.synopses.release import Asked, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -76,12 +71,13 @@ def grid(
     >>> abs(released.answer("20:40,:").value - 100) < 50
     True
     """
-    request, names = Request(**asked), tuple(columns)
-    attributes = declared_attributes(request, schema, names)
-    axes = tuple(Bins.of_attribute(attribute, ordered=ordered) for attribute in attributes)
-    return request.release(
+    request = Request(**asked)
+    return request.release_bins(
         "grid",
-        lambda budget, size: plan_grid(
+        table,
+        schema,
+        tuple(columns),
+        plan=lambda axes, budget, size: plan_grid(
             tuple(bins.number for bins in axes),
             budget,
             ranges=ranges,
@@ -89,51 +85,26 @@ def grid(
             relation=request.relation,
             size=size,
         ),
-        lambda: BinCounts.of_columns(request.table(table, Schema(attributes)), names),
-        partial(release_grid, axes=axes),
-        tried=None,
+        measure=lambda axes: partial(release_grid, axes=axes),
+        ordered=ordered,
     )
 
 
 def release_grid(
     counts: BinCounts, plan: GridPlan, axes: tuple[Bins, ...] | None = None, **how: Unpack[Running]
 ) -> GridHistogram:
-    """Measure the levels of a plan and return the histogram that they agree on.
+    """Measure the levels of a plan and return the histogram that they agree on, as `dpopt.synopses.release.Measure` says.
 
-    Parameters
-    ----------
-    counts : BinCounts
-        The exact counts of the cells, the last column's bins fastest. Private.
-    plan : GridPlan
-    axes : tuple of Bins, optional
-        What the bins of each column are; positions 0, 1, ... if left out.
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PlanError, PrivateDataError, BudgetError
-        As `release_histogram`.
+    The counts are those of the cells, the last column's bins fastest; `axes` are positions 0, 1, ... if left out.
     """
     named = named_axes(plan.shape, axes)
-    run = reserved(plan, plan.charges(), how)
-    with run.stage("measuring"):
-        curator = CountingCurator(
-            counts,
-            run.ledger,
-            MemoryJournal(keep=False),
-            size=plan.size or 0,
-            noise=run.noise,
-            progress=run.progress.share,
-        )
-        noisy = []
-        for level, scale in zip(plan.levels, plan.scales, strict=True):
-            blocks = blocks_shape(plan.shape, level)
-            sums = GroupSums(
-                blocks_name(level), scale, plan.gaussian, block_of_cells(plan.shape, level), prod(blocks)
-            )
-            noisy.append(curator.measure(sums).values.reshape(blocks))
+    run = Reserved.of(plan, how)
+    flat = run.measured(counts, map(plan.measurement, plan.levels, plan.scales))
     with run.stage("making the counts consistent"):
-        released = GridHistogram(named, plan, tuple(noisy), run.privacy())
+        noisy = tuple(
+            values.reshape(blocks_shape(plan.shape, level))
+            for level, values in zip(plan.levels, flat, strict=True)
+        )
+        released = GridHistogram(named, plan, noisy, run.privacy())
         _ = released.counts
     return released

@@ -8,22 +8,18 @@ from math import isqrt
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, SortedCounts
+from dpopt.private.measurements.bin_measurement import BinsInUse, SortedCounts
 from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.private.tables.public_facts import public_number_of_bins
-from dpopt.releases.progress import stage
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
-from dpopt.synopses.histograms.release_histogram import declared_attributes
 from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
-from dpopt.synopses.release import Asked, Request, Running, one_source, reserved
-from dpopt.transcript.journal import MemoryJournal
+from dpopt.synopses.release import Asked, Request, Reserved, Running
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -81,6 +77,20 @@ class SortedPlan:
     def total(self) -> int | None:
         """What the counts add up to, if that is public."""
         return None if self.size is None else self.bins_of_a_record * self.size
+
+    @property
+    def length_measurement(self) -> BinsInUse | None:
+        """What is asked of the curator about the number of nodes, where that is measured."""
+        return None if self.length_scale is None else BinsInUse(IN_USE, self.length_scale, self.gaussian)
+
+    def measurement(self, length: int | None) -> SortedCounts:
+        """Return what is asked of the curator about so many counts."""
+        return SortedCounts(SORTED, self.scale, self.gaussian, length or 1)
+
+    def charges(self) -> list[Charge]:
+        """Return what is measured costs, in order."""
+        asked = (self.length_measurement, self.measurement(self.length))
+        return [one.charge(self.bins_of_a_record, self.relation) for one in asked if one is not None]
 
     def largest(self, length: int) -> int | None:
         """Return a public bound of every one of so many counts."""
@@ -185,27 +195,17 @@ def sorted_counts(
     2
     """
     request = Request(**asked)
-    one_source(column, schema, counts)
-    if column is None or schema is None:
-        _planned(1, request, request.spending(), None)  # refuses what cannot be planned
-        account = request.account("sorted")
-        with stage(request.stages, "reading the table"):
-            read = request.counts(table, str(counts))
-        number = public_number_of_bins(read)
-        return request.release_read(
-            read,
-            account,
-            lambda budget, size: _planned(number, request, budget, size),
-            release_sorted,
-            counted=False,
-        )
-    (attribute,) = declared_attributes(request, schema, (column,))
-    return request.release(
+    return request.release_bins(
         "sorted",
-        lambda budget, size: _planned(attribute.size, request, budget, size),
-        lambda: BinCounts.of_columns(request.table(table, Schema((attribute,))), (column,)),
-        release_sorted,
-        tried=None,
+        table,
+        schema,
+        () if column is None else (column,),
+        counts=counts,
+        plan=lambda axes, budget, size: plan_sorted(
+            axes[0].number, budget, graph=False, relation=request.relation, size=size
+        ),
+        measure=lambda _: release_sorted,
+        ordered=True,
     )
 
 
@@ -260,49 +260,14 @@ def degrees(
     )
 
 
-def _planned(length: int, request: Request, budget: Budget, size: int | None) -> SortedPlan:
-    return plan_sorted(length, budget, graph=False, relation=request.relation, size=size)
-
-
 def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) -> SortedCountsRelease:
-    """Measure sorted counts as planned.
-
-    Parameters
-    ----------
-    counts : BinCounts
-        Private.
-    plan : SortedPlan
-        Of the same kind of records.
-    **how
-        As `dpopt.synopses.release.Running` says.
-
-    Raises
-    ------
-    PrivateDataError
-        Under replace-one, if there is another number of records than planned.
-    """
-    length_measurement = (
-        None if plan.length_scale is None else BinsInUse(IN_USE, plan.length_scale, plan.gaussian)
-    )
-    trial = SortedCounts(SORTED, plan.scale, plan.gaussian, plan.length or 1)
-    planned: list[BinMeasurement] = [trial] if length_measurement is None else [length_measurement, trial]
-    run = reserved(
-        plan, [measurement.charge(plan.bins_of_a_record, plan.relation) for measurement in planned], how
-    )
+    """Measure sorted counts as planned, and as `dpopt.synopses.release.Measure` says."""
+    run = Reserved.of(plan, how)
+    curator, length = run.curator(counts), plan.length
     with run.stage("measuring"):
-        curator = CountingCurator(
-            counts,
-            run.ledger,
-            MemoryJournal(keep=False),
-            size=plan.size or 0,
-            noise=run.noise,
-            progress=run.progress.share,
-        )
-        length = plan.length
-        if length is None and length_measurement is not None:
-            found = int(curator.measure(length_measurement).values[0])
-            length = plan.possible_length(found)
-        measured = curator.measure(SortedCounts(SORTED, plan.scale, plan.gaussian, int(length or 1)))
+        if plan.length_measurement is not None:
+            length = plan.possible_length(int(curator.measure(plan.length_measurement).values[0]))
+        measured = curator.measure(plan.measurement(length))
     privacy = run.privacy()
     if plan.relation is NeighbouringRelation.ADD_REMOVE and plan.what == DEGREES:
         privacy["neighbours"] = "one edge more or less (add-remove)"
@@ -312,7 +277,7 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
             noisy=measured.values,
             gaussian=plan.gaussian,
             scale=plan.scale,
-            largest=plan.largest(int(length or 1)),
+            largest=plan.largest(length or 1),
             total=plan.total,
             privacy=privacy,
             noisy_length=plan.length is None,

@@ -1,0 +1,298 @@
+"""`dpopt histogram` and `dpopt grid`: counts over one ordered column, or several, and ranges and boxes with their errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command
+from dpopt.cli.synopses import shared
+from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.synopses.histograms.counts_plan import CountsPlan
+
+histogram_group = shared.synopsis_group(
+    "histogram", "Histograms over ordered bins: any range, with its error."
+)
+grid_group = shared.synopsis_group(
+    "grid", "Histograms over two or more ordered columns: any box, with its error."
+)
+
+HistogramFile = Annotated[Path, typer.Argument(help="File of 'dpopt histogram release'.")]
+GridFile = Annotated[Path, typer.Argument(help="File of 'dpopt grid release'.")]
+EstimateOption = Annotated[
+    str,
+    "How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares (unbiased), "
+    "nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay et al.).",
+]
+GridEstimateOption = Annotated[
+    str,
+    "How cells are made consistent: divided (none negative, empty cells nearly exact) or least-squares (unbiased, cells may "
+    "be negative).",
+]
+
+
+@dataclass(frozen=True)
+class HistogramOptions:
+    """What is measured of a column."""
+
+    ranges: Annotated[
+        str | None,
+        typer.Option(
+            "--ranges",
+            help="What the plan minimizes: all (the mean variance over all ranges), worst (the largest variance of any range),"
+            " sizes:1,64,1024 (the largest variance over these sizes, each divided by that of a simple strategy), or "
+            "file:PATH (the weighted mean variance over the ranges of a public CSV file with lines a:b,weight). With a "
+            "hierarchy: nodes (the mean variance of its groups), all, sizes or file.",
+            show_default="all, or nodes",
+        ),
+    ] = None
+    hierarchy: Annotated[
+        Path | None,
+        "Public JSON file of nested lists of bins, by labels or positions: the levels of this hierarchy are measured.",
+    ] = None
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """What is measured of several columns."""
+
+    ranges: Annotated[
+        str,
+        "What the plan minimizes: all (the mean variance over all boxes), or the largest variance over sizes such as "
+        "sizes:1x1,16x16,4x256, each divided by that of a simple strategy.",
+    ] = "all"
+    shapes: Annotated[
+        str,
+        "Which blocks of cells may be measured: cubes (of equal sides), rectangles (all), cells, or auto (rectangles where "
+        "they are predicted to be better by a fifth).",
+    ] = "auto"
+
+
+@shared.showing("plan", histogram_group)
+def plan_histogram(
+    *,
+    column: shared.ColumnOption = None,
+    where: shared.PlannedBins,
+    asked: shared.PlanOptions,
+    measured: HistogramOptions,
+    n: shared.ReplaceNOption = None,
+) -> shared.Shown:
+    """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
+    from dpopt.synopses.histograms.release_histogram import planned_histogram
+
+    request = asked.request()
+    axes = where.axes(request, () if column is None else (column,))
+    if len(axes) != 1:
+        raise PlanError(
+            f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns"
+        )
+    found = planned_histogram(axes[0], request, request.spending(), n, **asdict(measured))
+    counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
+    return _planned(found, "counts", counts, "bins")
+
+
+@shared.showing("plan", grid_group)
+def plan_grid(
+    *,
+    columns: shared.ColumnsOption = None,
+    where: shared.PlannedBins,
+    asked: shared.PlanOptions,
+    measured: GridOptions,
+    n: shared.ReplaceNOption = None,
+) -> shared.Shown:
+    """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
+    from dpopt.queries.ranges.grids import blocks_shape
+    from dpopt.synopses.histograms.grids import grid_plan
+
+    request = asked.request()
+    axes = where.axes(request, _several(columns))
+    if len(axes) < 2:
+        raise PlanError(_ONE_COLUMN.format("--bins"))
+    shape, spent = tuple(bins.number for bins in axes), request.spending()
+    found = grid_plan.plan_grid(shape, spent, relation=request.relation, size=n, **asdict(measured))
+    blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
+    return _planned(found, "blocks", blocks, "cells")
+
+
+@command("release", group=histogram_group)
+def release_histogram(
+    *,
+    table: options.TableArgument,
+    out: shared.OutOption,
+    column: shared.ColumnOption = None,
+    schema: shared.MaybeSchemaOption = None,
+    counts: shared.CountsOption = None,
+    asked: shared.ReleaseOptions,
+    measured: HistogramOptions,
+    ordered: shared.OrderedOption = False,
+) -> None:
+    """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
+    from dpopt.synopses.histograms.release_histogram import histogram
+
+    shared.make(
+        out,
+        asked.asked(schema),
+        lambda how: histogram(
+            table, schema, column, counts=counts, ordered=ordered, **asdict(measured), **how
+        ),
+        lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records",
+    )
+
+
+@command("release", group=grid_group)
+def release_grid(
+    *,
+    table: options.TableArgument,
+    schema: shared.SchemaOption,
+    columns: Annotated[
+        str,
+        "Two or more columns declared in --schema, with commas between them (a comma in a name is written twice).",
+    ],
+    out: shared.OutOption,
+    asked: shared.ReleaseOptions,
+    measured: GridOptions,
+    ordered: shared.OrderedOption = False,
+) -> None:
+    """Release the histogram of several columns of TABLE as one file that answers any box."""
+    from dpopt.synopses.histograms.grids.release_grid import grid
+
+    names = _several(columns)
+    shared.make(
+        out,
+        asked.asked(schema),
+        lambda how: grid(table, schema, names, ordered=ordered, **asdict(measured), **how),
+        lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records",
+    )
+
+
+@shared.showing("answer", histogram_group)
+def answer_histogram(
+    *,
+    file: HistogramFile,
+    query: Annotated[
+        list[str] | None,
+        "Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b. Positions, without a "
+        "schema: bins a to b - 1. Categorical values: from a to b, both included.",
+    ] = None,
+    quantile: Annotated[
+        list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."
+    ] = None,
+    confidence: shared.ConfidenceOption = 0.95,
+    estimate: EstimateOption = "divided",
+) -> shared.Shown:
+    """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
+    from dpopt.synopses.histograms.histogram import Histogram
+
+    histogram = shared.opened(Histogram, file)
+    asked = query or ([] if quantile else [":"])
+    found = [histogram.answer(text, confidence=confidence, estimate=estimate) for text in asked]
+    shares = [
+        {"quantile": share, "bin": place, "label": histogram.bins.label(place)}
+        for share in quantile or []
+        for place in [histogram.quantile(share, estimate=estimate)]
+    ]
+    ranges = [shared.interval_table("range", "standard error", asked, found, confidence)] if found else []
+    return shared.Shown(
+        {"answers": shared.answers_json(asked, found), "quantiles": shares},
+        [*ranges, *(f"quantile {share['quantile']:g}: bin {share['label']}" for share in shares)],
+    )
+
+
+@shared.showing("answer", grid_group)
+def answer_grid(
+    *,
+    file: GridFile,
+    query: Annotated[
+        list[str] | None,
+        "Box: a range a:b for each column, with commas between them, as in 20:40,0:10; may be repeated. Ranges as for 'dpopt "
+        "histogram answer'; ':' is all of a column.",
+    ] = None,
+    confidence: shared.ConfidenceOption = 0.95,
+    estimate: GridEstimateOption = "divided",
+) -> shared.Shown:
+    """Answer boxes from a released histogram of several columns, with errors. Costs no privacy."""
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+
+    histogram = shared.opened(GridHistogram, file)
+    return shared.boxes_shown(
+        histogram.axes,
+        query,
+        "standard error",
+        partial(histogram.answer, confidence=confidence, estimate=estimate),
+        confidence,
+    )
+
+
+@command("export", group=histogram_group)
+def export_histogram(
+    *,
+    file: HistogramFile,
+    out: Annotated[
+        Path,
+        "-o",
+        "--out",
+        "New file: .csv (bin, count, standard error, interval) or .png (with error band).",
+    ],
+    whole: shared.WholeOption = False,
+    estimate: EstimateOption = "divided",
+) -> None:
+    """Write a released histogram as a table or as a picture. Costs no privacy."""
+    from dpopt.cli.pictures import draw_histogram
+    from dpopt.synopses.histograms.histogram import Histogram, write_table
+
+    table = partial(write_table, whole=whole, estimate=estimate)
+    shared.export(Histogram, file, out, {".csv": table, ".png": partial(draw_histogram, estimate=estimate)})
+
+
+@command("export", group=grid_group)
+def export_grid(
+    *,
+    file: GridFile,
+    out: Annotated[
+        Path,
+        "-o",
+        "--out",
+        "New file: .csv (a line for each cell: count, standard error, interval) or .png (of two columns).",
+    ],
+    whole: shared.WholeOption = False,
+    estimate: GridEstimateOption = "divided",
+) -> None:
+    """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
+    from dpopt.cli.pictures import draw_grid
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram, write_cells
+
+    table = partial(write_cells, whole=whole, estimate=estimate)
+    shared.export(GridHistogram, file, out, {".csv": table, ".png": partial(draw_grid, estimate=estimate)})
+
+
+def _planned(found: CountsPlan, heading: str, numbers: list[str], empty: str) -> shared.Shown:
+    """Return the levels of a plan, how many counts each has, and the predicted errors."""
+    scales = [f"{scale:.4g}" for scale in found.scales]
+    rows = zip(found.level_names, numbers, scales, strict=True)
+    errors = (
+        f"{name}: standard error {variance**0.5:,.2f} records (root of the mean variance), less where {empty} are empty"
+        for name, variance in found.predicted.items()
+    )
+    table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
+    return shared.Shown(found.to_json(), [table, *errors])
+
+
+def _sides(shape: tuple[int, ...]) -> str:
+    return " x ".join(f"{number:,}" for number in shape)
+
+
+_ONE_COLUMN = "{}: give two or more columns, or use 'dpopt histogram' for one"
+
+
+def _several(columns: str | None) -> tuple[str, ...]:
+    names = shared.named_columns(columns)
+    if len(names) == 1:
+        raise PlanError(_ONE_COLUMN.format("--columns"))
+    return names
