@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import PlanError
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -99,13 +99,12 @@ def mean_of_runs(
 
 
 def predict_played(
-    plan: Plan, workload: Workload, *, runs: int = 1, density: float | None = None
+    driver: Driver, stand_in: Any, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
     """Play the stand-in of a plan on public populations and return the mean of the errors; no private record is touched.
 
     Raises PlanError if a simulation would take as long as a run, or is out of the range of the mechanism.
     """
-    driver, stand_in = algorithm_of(plan).driver(), algorithm_of(plan).stand_in(plan, workload)
     return mean_of_runs(
         lambda seed: errors_of_run(driver, replace(stand_in, seed=seed), workload, seed, density),
         runs,

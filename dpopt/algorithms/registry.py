@@ -49,8 +49,9 @@ class Algorithm:
         The class of its plans.
     maker : str
         Function from a `PlanRequest` and a workload to a plan that the budget covers.
-    predictor : str
-        Function that returns the errors of a plan on public populations.
+    predictor : str or None
+        Function that returns the errors of a plan on public populations. None: the player has a `stand_in`, a plan for a
+        public population, that is played like any other.
     prover : str or None
         Function that returns what is proven of a plan's errors beforehand, as a JSON object.
     player : str
@@ -68,7 +69,7 @@ class Algorithm:
     options: type[Options]
     plan_type: str
     maker: str
-    predictor: str
+    predictor: str | None
     prover: str | None
     player: str
     candidate: bool = False
@@ -107,9 +108,15 @@ class Algorithm:
         """Return what each accountant charges for a run, under "accountants"; nothing where one accountant alone can."""
         return {} if self.pricer is None else {"accountants": _load(self.pricer)(plan)}
 
-    def stand_in(self, plan: Plan, workload: Workload) -> Any:
-        """Return the plan for a public population; for algorithms that `predict_played` predicts."""
-        return _load(f"{self.player}:stand_in")(plan, workload)
+    def predict(self, plan: Plan, workload: Workload, **options: Any) -> PredictedError:
+        """Return the errors that a plan shows on public populations; options and errors as of `predict` below."""
+        if self.predictor is None:
+            stand_in = _load(f"{self.player}:stand_in")(plan, workload)
+            predict, played = _load("prediction:predict_played"), (self.driver(), stand_in)
+        else:
+            predict, played = _load(self.predictor), (plan,)
+        found: PredictedError = predict(*played, workload, **options)
+        return found
 
     def driver(self) -> Driver:
         """Load the module that plays runs."""
@@ -124,10 +131,6 @@ def _load(name: str) -> Any:
     return getattr(found, inner) if inner else found
 
 
-PLAYED = "prediction:predict_played"
-"""The predictor of algorithms whose driver has a `stand_in`: a plan for a public population, played like any other."""
-
-
 def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
     return Algorithm(
         options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
@@ -138,7 +141,7 @@ def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
 
 def _fem(options: type[Options]) -> Algorithm:
     return Algorithm(
-        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", PLAYED, None, "fem.driver"
+        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", None, None, "fem.driver"
     )  # fmt: skip
 
 
@@ -147,7 +150,7 @@ def _multiplicative(options: type[Options]) -> Algorithm:
         options,
         "multiplicative_weights.plan:MultiplicativePlan",
         "multiplicative_weights.planning:make_multiplicative_plan",
-        PLAYED,
+        None,
         "multiplicative_weights.planning:proven_of_plan",
         "multiplicative_weights.driver",
     )
@@ -172,7 +175,7 @@ _ALL = (
     _multiplicative(PMW),
     Algorithm(
         SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
-        PLAYED, "small_database.planning:proven_small_database",
+        None, "small_database.planning:proven_small_database",
         "small_database.driver",
     ),
     _measured(Noise, candidate=False),
@@ -255,5 +258,4 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | N
 
     Raises PlanError if a simulation would take as long as a run.
     """
-    found: PredictedError = _load(algorithm_of(plan).predictor)(plan, workload, runs=runs, density=density)
-    return found
+    return algorithm_of(plan).predict(plan, workload, runs=runs, density=density)
