@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -112,10 +113,10 @@ class Algorithm:
         """Return the errors that a plan shows on public populations; options and errors as of `predict` below."""
         if self.predictor is None:
             stand_in = _load(f"{self.player}:stand_in")(plan, workload)
-            predict, played = _load("prediction:predict_played"), (self.driver(), stand_in)
+            predict = partial(_load("prediction:predict_played"), self.driver(), stand_in)
         else:
-            predict, played = _load(self.predictor), (plan,)
-        found: PredictedError = predict(*played, workload, **options)
+            predict = partial(_load(self.predictor), plan)
+        found: PredictedError = predict(workload, **options)
         return found
 
     def driver(self) -> Driver:
