@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import Field, dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,6 @@ from dpopt.arrays import frozen
 from dpopt.errors import ProgramError
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from scipy.sparse import csr_array
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.bool_)
@@ -178,7 +177,11 @@ class MixedIntegerProgram:
             raise ProgramError("a column occurs twice in one row; add the two coefficients")
 
 
-def with_arrays(digest: hashlib._Hash, program: DataclassInstance) -> str:
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
+
+
+def with_arrays(digest: hashlib._Hash, program: _Dataclass) -> str:
     """Return a fingerprint in hex, the arrays of a program (all its fields but the first) added in little-endian form."""
     for field in fields(program)[1:]:
         array = getattr(program, field.name) + 0  # no negative zeros
