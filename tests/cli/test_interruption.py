@@ -116,11 +116,14 @@ def test_only_one_process_resumes_a_run(tmp_path: Path) -> None:
     first = start("resume", tmp_path / "out", tmp_path / "people.csv", "--quiet")
     try:
         wait_until(lambda: records(tmp_path) > before, first)
+        first.send_signal(signal.SIGSTOP)  # it cannot end before the second one looks
         text = refuse("resume", tmp_path / "out", tmp_path / "people.csv")
+        first.send_signal(signal.SIGCONT)
         assert "another process is writing transcript.jsonl" in text
         output, messages = first.communicate(timeout=PATIENCE)
     finally:
         first.kill()
+        first.wait()
     assert (first.returncode, output, messages) == (0, "", "")
     check_finished(tmp_path)
 

@@ -16,7 +16,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import ChosenLiterals
-from dpopt.synopses.summaries import summary as summary_module
+from dpopt.synopses.summaries import budget_spread
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
@@ -42,7 +42,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         return best_answer(target, np.array(deviations), zeta)
 
     monkeypatch.setattr(
-        summary_module, "best_answer", lambda target, u, zeta: known(target, tuple(u.tolist()), zeta)
+        budget_spread, "best_answer", lambda target, u, zeta: known(target, tuple(u.tolist()), zeta)
     )
 
 

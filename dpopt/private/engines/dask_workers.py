@@ -213,7 +213,9 @@ class DaskWorkers:
         if future.status == "cancelled":
             return
         problem = future.exception()
-        if isinstance(problem, KilledWorker):
+        if problem is None or isinstance(
+            problem, KilledWorker
+        ):  # None: lost when it was done, and done again since
             return
         raise DpoptError(
             f"a worker could not run the task ({type(problem).__name__}); install the same versions of dpopt and Dask on all "
