@@ -136,11 +136,11 @@ def run_of(
 
 def dualquery() -> Iterator[Row]:
     """Ranges of about 1, above 4, and so large that nearly every score is clamped; tables of any size under add-remove."""
-    for step, sizes in (("0.4", [1, 2]), ("3", [1, 2]), ("40", [2, 3])):
+    for step, sizes in (("0.4", [1, 2, 3]), ("3", [1, 2]), ("40", [2, 3])):
         yield f"two queries, {step}", run_of(TWO_QUERIES, step, {REPLACE: [2], ADD_REMOVE: sizes}), ANYTHING
     parity = run_of(PARITY_AND_THRESHOLD, "3", {REPLACE: [2], ADD_REMOVE: [1, 2]})
     yield "parity and threshold", parity, ANYTHING
-    for draws, rounds, step in ((2, 4, "0.3"), (3, 3, "1.1"), (1, 6, "0.8")):
+    for draws, rounds, step in ((2, 5, "0.3"), (3, 4, "1.1"), (1, 7, "0.8")):
         run = run_of(
             ONE_QUERY, step, {REPLACE: [3], ADD_REMOVE: [2, 3, 4]}, rounds=rounds, draws=draws, size=3
         )

@@ -56,7 +56,7 @@ Counted = Counter[object]
 
 NAMES = ("a", "b")
 ITEMS = 4
-EXAMPLES = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 # What a record is made of. A line end is none: it ends a record by declaration, but in values that may hold one.
 _TOKENS = [b"\r", b"\0", b"\xef\xbb\xbf", b"\xff", b"\xe9", "é".encode(), b"x" * 700, b"\t", b" ", b""]
