@@ -69,8 +69,6 @@ class PredictedError:
 class PublicNoise:
     """Noise from a public stream, for populations that are nobody's data; never private."""
 
-    is_private = False
-
     def __init__(self, seed: int) -> None:
         self._stream = public_stream(seed, "noise of a simulation")
 

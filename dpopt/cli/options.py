@@ -93,10 +93,6 @@ N0Option = Annotated[
     "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
     " the number is measured with 1 % of the budget.",
 ]
-SolverOption = Annotated[
-    str, "Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'."
-]
-SeedOption = Annotated[int, "Seed of the solver and of public choices. No private draw depends on it."]
 OnInvalidOption = Annotated[
     str,
     "What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the "

@@ -29,8 +29,6 @@ def variance(scale: float) -> float:
 class SeededNoise:
     """Noise for a curator, from a generator: what it releases is marked as not private."""
 
-    is_private = False
-
     def __init__(self, randomness: np.random.Generator) -> None:
         self._randomness = randomness
 

@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.bin_measurement import BinMeasurement, BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -65,7 +65,7 @@ def neighbours(
 
 
 KINDS = {"table": (of_bins, tables), "graph": (of_edges, graphs)}
-MEASURED: list[tuple[str, Callable[[bool], BinMeasurement]]] = [
+MEASURED: list[tuple[str, Callable[[bool], GroupSums | SortedCounts | BinsInUse]]] = [
     ("table", lambda gaussian: GroupSums("groups", 2.0, gaussian, GROUPS, 2)),
     ("table", lambda gaussian: GroupSums("bins", 2.0, gaussian, np.arange(BINS), BINS)),
     *(
@@ -81,7 +81,7 @@ MEASURED: list[tuple[str, Callable[[bool], BinMeasurement]]] = [
 @pytest.mark.parametrize(("kind", "measurement"), MEASURED)
 def test_a_charge_is_that_of_the_farthest_neighbours(
     kind: str,
-    measurement: Callable[[bool], BinMeasurement],
+    measurement: Callable[[bool], GroupSums | SortedCounts | BinsInUse],
     gaussian: bool,
     relation: NeighbouringRelation,
 ) -> None:

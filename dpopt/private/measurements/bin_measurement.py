@@ -149,6 +149,3 @@ class BinsInUse(_Measurement):
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the number, (1,). Private."""
         return np.array([np.count_nonzero(counts._counts)], dtype=np.int64)
-
-
-BinMeasurement = GroupSums | SortedCounts | BinsInUse
