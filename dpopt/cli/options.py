@@ -141,6 +141,12 @@ FormulationOption = Annotated[
     "How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left "
     "out.",
 ]
+ModelSolverOption = Annotated[
+    str | None,
+    "--solver",
+    "Solver of the optimization model that turns noisy values into the release; costs no privacy. If left out: the "
+    "model's closed form or dpopt's own method. `dpopt solvers` lists solvers.",
+]
 JsonOption = Annotated[bool, "--json", "Print JSON in place of text."]
 
 

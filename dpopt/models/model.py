@@ -37,6 +37,8 @@ _UNPROVEN = (
     1e-5  # a point that is "optimal" with a larger proven gap, as a share of its value, is called imprecise
 )
 _DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel"}
+LARGEST_FOR_SOLVERS = 2_000_000
+"""Coefficients of a model that a release hands to a solver at most; beyond, general solvers take hours or all memory."""
 
 
 Answer = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -190,6 +192,34 @@ class Model:
         if reason is not None:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
         return self._checked(verified(self.program, chosen.solve(self.program, within)))
+
+    def solve_for_release(self, solver: str | Solver, *, seconds: float | None = None) -> Solution:
+        """Solve the model by a solver that the user of a release named, and insist on a point.
+
+        Parameters as of `solve`.
+
+        Raises
+        ------
+        ProgramError
+            The solver does not take such a program, the model is too large for solvers, or the solver found no point.
+        SolverUnavailableError
+            There is no such solver here.
+        """
+        entries = self.linear.coefficients.size
+        if isinstance(self.program, QuadraticProgram):
+            entries += self.program.square_coefficients.size
+        if solver != CLOSED_FORM and entries > LARGEST_FOR_SOLVERS:
+            raise ProgramError(
+                f"{self.name} has {entries:,} coefficients here; solvers are handed {LARGEST_FOR_SOLVERS:,} at most. "
+                "Leave the solver out"
+            )
+        found = self.solve(solver, seconds=seconds)
+        if not found.value:
+            raise ProgramError(
+                f"{found.result.solver} found no answer to {self.name}: {found.termination.value} "
+                f"({found.result.native_status:.200}); give another solver, or more time"
+            )
+        return found
 
     def to_pulp(self) -> PulpProblem:
         """Return the model as a `pulp.LpProblem`, signs such as `[` in names replaced by `_`.
