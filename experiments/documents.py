@@ -1,28 +1,33 @@
-"""Results put into a document: what stands between two marks is replaced."""
+"""Results put into a document, where they replace what stands between two marks, and figures read off its tables again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- results -->\n", "<!-- end of results -->\n"
+RESULTS = "results"
 
 
-def write_results(document: Path, lines: Iterable[str]) -> None:
-    """Replace the results in a document.
+def write_results(document: Path, lines: Iterable[str], *, part: str = RESULTS) -> None:
+    """Replace a part of a document, that of the results unless another is named.
 
     Raises
     ------
     ValueError
         If the document does not hold both marks.
     """
-    text = document.read_text(encoding="utf-8")
-    before, found, rest = text.partition(BEGIN)
-    _, ended, after = rest.partition(END)
+    document.write_text(with_results(document, lines, part=part), encoding="utf-8")
+
+
+def with_results(document: Path, lines: Iterable[str], *, part: str = RESULTS) -> str:
+    """Return a document in which a part is replaced by these lines."""
+    text, begin, end = document.read_text(encoding="utf-8"), f"<!-- {part} -->\n", f"<!-- end of {part} -->\n"
+    before, found, rest = text.partition(begin)
+    _, ended, after = rest.partition(end)
     if not (found and ended):
-        raise ValueError(f"{document} needs the lines {BEGIN.strip()} and {END.strip()} around its results")
-    document.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after, encoding="utf-8")
+        raise ValueError(f"{document} needs the lines {begin.strip()} and {end.strip()} around its {part}")
+    return before + begin + "\n" + "\n".join(lines) + "\n\n" + end + after
 
 
 def circumstances(report: Mapping[str, Any]) -> str:
@@ -34,3 +39,38 @@ def circumstances(report: Mapping[str, Any]) -> str:
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + f"; {runs}; load at the start {report['load_at_start']:g}."
     )
+
+
+def rows(document: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of the tables of results by the titles of their columns; a title that comes again is numbered."""
+    part = document.read_text(encoding="utf-8").partition(f"<!-- {RESULTS} -->\n")[2]
+    titles: list[str] = []
+    for line in part.partition(f"<!-- end of {RESULTS} -->\n")[0].splitlines():
+        cells = [entry.strip() for entry in line[1:-1].split("|")] if line.startswith("|") else []
+        if not cells or line.startswith("|---"):
+            titles = titles if cells else []
+        elif titles:
+            yield dict(zip(titles, cells, strict=True))
+        else:
+            seen = [cells[:place].count(title) for place, title in enumerate(cells)]
+            titles = [
+                f"{title} {times + 1}" if times else title for title, times in zip(cells, seen, strict=True)
+            ]
+
+
+def cell(document: Path, entries: Sequence[str], title: str) -> str:
+    """Return what the one row that begins with the first of these entries, and has the others in order, has in a column.
+
+    Raises
+    ------
+    ValueError
+        If no row has them and the column, or several with different values.
+    """
+    found = []
+    for row in rows(document):
+        values = iter(row.values())
+        if title in row and next(values) == entries[0] and all(entry in values for entry in entries[1:]):
+            found.append(row[title])
+    if len(found) != 1:
+        raise ValueError(f"{document}: {list(entries)} has {found} in the column {title!r}, not one value")
+    return found[0]

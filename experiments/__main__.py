@@ -1,0 +1,59 @@
+"""`python -m experiments`: write what is made from results on file; nothing is measured.
+
+The figures of the papers beside ours go into the documents of the experiments that repeat them. The list of all
+experiments with their answers goes into README.md of this folder.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from experiments.documents import cell, with_results
+from experiments.papers import EXPERIMENTS, HERE, PART, overview, table
+
+ANSWERS: Mapping[str, Mapping[str, str]] = tomllib.loads((HERE / "answers.toml").read_text(encoding="utf-8"))
+
+
+def answers() -> Iterator[str]:
+    """Yield the list of all experiments."""
+    yield "| experiment | question | answer | command |"
+    yield "|---|---|---|---|"
+    for name, entry in ANSWERS.items():
+        document = HERE / name / "README.md"
+        command = re.search(rf"python -m experiments\.{name}\b[^#\n]*", document.read_text(encoding="utf-8"))
+        if command is None:
+            raise ValueError(f"{document} shows no command")
+        short = re.split(" --(?:json|document|output) ", command[0])[0].strip()
+        answer = _filled(entry["answer"], document)
+        yield f"| [{name}]({name}/README.md) | {entry['question']} | {answer} | `{short}` |"
+
+
+def documents() -> Iterator[tuple[Path, str]]:
+    """Yield the documents with what is made from results."""
+    for name in EXPERIMENTS:
+        document = HERE / name / "README.md"
+        yield document, with_results(document, table(name), part=PART)
+    yield HERE / "README.md", with_results(HERE / "README.md", [*answers(), "", *overview()])
+
+
+def main() -> int:
+    """Write all of them."""
+    for document, text in documents():
+        document.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _filled(answer: str, document: Path) -> str:
+    def figure(found: re.Match[str]) -> str:
+        entries, title = found[1].split(": ", 1)
+        return cell(document, entries.split("|"), title)
+
+    return re.sub(r"\{([^{}]+)\}", figure, answer)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Figures of the papers beside ours: written by code, quoted from the papers, and with the known disagreements among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.source_code import ROOT
+
+if not (ROOT / "experiments").is_dir():
+    pytest.skip("the experiments are not part of this copy", allow_module_level=True)
+
+from experiments.__main__ import ANSWERS, documents
+from experiments.documents import cell, rows
+from experiments.papers import EXPERIMENTS, compared
+
+FOLDER = ROOT / "experiments"
+
+
+def test_the_documents_are_those_that_results_make() -> None:
+    """After new results: `python -m experiments`."""
+    assert [document for document, text in documents() if document.read_text(encoding="utf-8") != text] == []
+
+
+def test_every_experiment_has_its_answer_and_every_paper_is_compared() -> None:
+    assert {path.parent.name for path in FOLDER.glob("*/README.md")} == set(ANSWERS)
+    assert {path.parent.name for path in FOLDER.glob("*/paper.py")} == set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_quotation_stands_in_the_paper(name: str, data_folder: Path) -> None:
+    paper, found = compared(name)
+    file = data_folder.parent / "papers" / paper.file
+    if not file.exists():
+        pytest.skip(f"the text of {paper.cited} is not here")
+    text = file.read_text(encoding="utf-8")
+    assert found
+    assert [one.quote for one in found if one.quote not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "what", "ours"),
+    [
+        ("wide_data", "Figure 3", "epsilon of eta", "1.86"),
+        ("intervals", "Theorem 4.3", "as printed", "0 of 20"),
+        ("hay_2010", "Figure 6", "over that of L~ at single bins", "below 1 in 0 of 12"),
+        ("hay_2010", "Figure 5", "the error of sorting and rounding", "below 10 in 8 of 27"),
+        ("figure5", "Figure 5", "as published", "smaller in 0 (0) of 50"),
+    ],
+)
+def test_the_known_disagreements_are_stated_with_their_figures(
+    name: str, where: str, what: str, ours: str
+) -> None:
+    found = [one for one in compared(name)[1] if where in one.where and what in one.what]
+    assert len(found) == 1
+    assert found[0].agrees is False
+    assert ours in found[0].ours
+
+
+def test_a_figure_is_read_off_the_one_row_that_has_it(tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    table = "| name | n | error | error |\n|---|---|---|---|\n| one | 1 | .5 | |\n| one | 2 | .7 | .9 |"
+    document.write_text(
+        f"| n |\n|---|\n| 3 |\n<!-- results -->\n{table}\n<!-- end of results -->\n", encoding="utf-8"
+    )
+    assert [row["error 2"] for row in rows(document)] == ["", ".9"]
+    assert cell(document, ["one", "2"], "error") == ".7"
+    for entries, title in ((["one"], "error"), (["2"], "error"), (["one", "2"], "errors")):
+        with pytest.raises(ValueError, match="not one value"):
+            cell(document, entries, title)
