@@ -1,18 +1,24 @@
-"""The polynomial that answers a query, in plain CVXPY. Knows nothing of dpopt; labels AQ-1 ... are the page's."""
+"""The polynomial that answers a query, in CVXPY, on one screen. Knows nothing of dpopt; labels AQ-1 ... are the page's."""
 
 from __future__ import annotations
 
 from math import comb, inf
+from typing import TYPE_CHECKING
 
-import cvxpy as cp
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 Table = list[list[float | None]]
 
 
-def model(
-    target: Table, deviations: list[list[float]], zeta: float
-) -> tuple[cp.Problem, cp.Variable, cp.Variable]:
-    """Return the problem for f(s, u), rows s, columns u, its gamma, and the coefficients a; deviations[0][0] is not used."""
+def cvxpy_model(target: Table, deviations: list[list[float]], zeta: float) -> cp.Problem:
+    """Return the problem for f(s, u), rows s, columns u; a are the coefficients.
+
+    deviations[i][j] is inf where conjunctions of so many conditions and negations were not counted; deviations[0][0] is not
+    used. One number s is a table of one column.
+    """
+    import cvxpy as cp
+
     k, columns = len(target) - 1, len(target[0])
     a = cp.Variable((min(k + 1, len(deviations)), columns), name="a")
     gamma = cp.Variable(name="gamma", nonneg=True)
@@ -25,28 +31,12 @@ def model(
                 reached = sum(comb(s, i) * comb(u, j) * a[i, j] for i, j in pairs)
                 rows.append(cp.abs(reached - value) <= gamma)
     noise = cp.norm(cp.hstack([0, *(deviations[i][j] * a[i, j] for i, j in counted)]))
-    return cp.Problem(cp.Minimize(gamma + zeta * noise), rows), gamma, a  # AQ-1, AQ-3
+    return cp.Problem(cp.Minimize(gamma + zeta * noise), rows)  # AQ-1, AQ-3
 
 
-def solve_mixed(
-    target: Table, deviations: list[list[float]], zeta: float
-) -> tuple[float, float, list[list[float]]]:
-    """Return the least bound, its part gamma, and the coefficients."""
-    problem, gamma, a = model(target, deviations, zeta)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value), float(gamma.value), a.value.tolist()
+def example(pairs: float) -> dict[str, object]:
+    """Return the worked example, with this deviation of counts of both conditions."""
+    return {"target": [[0], [0], [1]], "deviations": [[inf], [0.1], [pairs]], "zeta": 1.0}
 
 
-def solve(
-    target: list[float | None], deviations: list[float], zeta: float
-) -> tuple[float, float, list[float]]:
-    """Return the same for one number s; a deviation is inf where a size was not counted."""
-    bound, gamma, table = solve_mixed([[one] for one in target], [[inf], *([u] for u in deviations)], zeta)
-    return bound, gamma, [row[0] for row in table]
-
-
-WORKED_EXAMPLE: tuple[list[float | None], list[float], float] = ([0, 0, 1], [0.1, 0.5], 1.0)
-
-if __name__ == "__main__":
-    bound, _, best = solve(*WORKED_EXAMPLE)
-    print(bound, best)
+EXAMPLES = [example(0.5), example(inf)]  # the worked example and the exercise

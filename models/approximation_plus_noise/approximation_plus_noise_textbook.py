@@ -1,14 +1,19 @@
-"""Approximation and noise together in plain PuLP, on one screen. Knows nothing of dpopt; labels AN-1 ... as on the page."""
+"""Approximation and noise together in PuLP and in CVXPY. Knows nothing of dpopt; labels AN-1 ... as on the page."""
 
 from __future__ import annotations
 
 from math import comb
+from typing import TYPE_CHECKING
 
-import pulp
+if TYPE_CHECKING:
+    import cvxpy as cp
+    import pulp
 
 
-def solve(values: list[float], weights: list[float]) -> tuple[float, list[float]]:
-    """Return the least error plus weighted sum of coefficients, and the coefficients; the weights hold zeta."""
+def pulp_model(values: list[float], weights: list[float]) -> pulp.LpProblem:
+    """Return the linear program: a_j are the coefficients; the weights hold zeta."""
+    import pulp
+
     model = pulp.LpProblem("approximation_plus_noise", pulp.LpMinimize)
     a = [pulp.LpVariable(f"a_{j}") for j in range(len(weights))]
     size = [pulp.LpVariable(f"size_{j}", 0) for j in range(len(weights))]
@@ -21,13 +26,20 @@ def solve(values: list[float], weights: list[float]) -> tuple[float, list[float]
         p = pulp.lpSum(comb(s, j) * one for j, one in enumerate(a))
         model += p <= f + error  # AN-2
         model += p >= f - error
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    return float(pulp.value(model.objective)), [float(one.value()) for one in a]
+    return model
 
 
-WORKED_EXAMPLE: tuple[list[float], list[float]] = ([0, 1], [0, 0.25])
+def cvxpy_model(values: list[float], weights: list[float]) -> cp.Problem:
+    """Return the same as one formula."""
+    import cvxpy as cp
+    import numpy as np
 
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
+    a = cp.Variable(len(weights), name="a")
+    basis = np.array([[comb(s, j) for j in range(len(weights))] for s in range(len(values))])
+    error = cp.norm_inf(basis @ a - values)  # AN-2
+    return cp.Problem(cp.Minimize(error + np.array(weights) @ cp.abs(a)))  # AN-1
+
+
+EXAMPLES = [
+    {"values": [0, 1], "weights": [0, v]} for v in (0.25, 0.75)
+]  # the worked example and the exercise

@@ -1,25 +1,29 @@
-"""The best response in plain PuLP, on one screen. Knows nothing of dpopt; labels BR-1 ... are those of the page."""
+"""The best response in PuLP and in CP-SAT. Knows nothing of dpopt; labels BR-1 ... are those of the page."""
 
 from __future__ import annotations
 
-import pulp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pulp
+    from ortools.sat.python import cp_model
 
 Literal = tuple[int, str, int]  # attribute, "=" or "!=", code
 Clause = tuple[int, list[Literal], bool]  # weight, literals, True for the negation of the conjunction
 
 
-def solve(sizes: list[int], clauses: list[Clause]) -> tuple[int, list[int]]:
-    """Return the largest weight of true clauses and a record that reaches it."""
+def pulp_model(sizes: list[int], clauses: list[Clause]) -> pulp.LpProblem:
+    """Return the mixed-integer program: x_a_v is 1 if the record has code v in attribute a."""
+    import pulp
+
     model = pulp.LpProblem("best_response", pulp.LpMaximize)
-    x = [
-        [pulp.LpVariable(f"x_{a}_{v}", cat="Binary") for v in range(size)] for a, size in enumerate(sizes)
-    ]  # BR-7
+    x = [[pulp.LpVariable(f"x_{a}_{v}", cat="Binary") for v in range(n)] for a, n in enumerate(sizes)]  # BR-7
     c = [pulp.LpVariable(f"c_{j}", 0, 1) for j in range(len(clauses))]  # BR-7
     model += pulp.lpSum(weight * c[j] for j, (weight, _, _) in enumerate(clauses))  # BR-1
     for row in x:
         model += pulp.lpSum(row) == 1  # BR-2
     for j, (weight, literals, negated) in enumerate(clauses):
-        lit = [x[a][v] if relation == "=" else 1 - x[a][v] for a, relation, v in literals]
+        lit = [x[a][v] if sign == "=" else 1 - x[a][v] for a, sign, v in literals]
         if weight > 0 and not negated:
             for one in lit:
                 model += c[j] <= one  # BR-3
@@ -30,22 +34,38 @@ def solve(sizes: list[int], clauses: list[Clause]) -> tuple[int, list[int]]:
                 model += c[j] >= 1 - one  # BR-5
         else:
             model += c[j] <= pulp.lpSum(1 - one for one in lit)  # BR-6
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    record = [max(range(len(row)), key=lambda v, row=row: row[v].value()) for row in x]  # type: ignore[misc]
-    return round(pulp.value(model.objective)), record
+    return model
 
 
-WORKED_EXAMPLE: tuple[list[int], list[Clause]] = (
-    [2, 3, 2],
-    [
+def cp_sat_model(sizes: list[int], clauses: list[Clause]) -> cp_model.CpModel:
+    """Return the same in logic."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    x = [[model.new_bool_var(f"x_{a}_{v}") for v in range(n)] for a, n in enumerate(sizes)]  # BR-7
+    c = [model.new_bool_var(f"c_{j}") for j in range(len(clauses))]
+    for row in x:
+        model.add_exactly_one(row)  # BR-2
+    for j, (weight, literals, negated) in enumerate(clauses):
+        lit = [x[a][v] if sign == "=" else ~x[a][v] for a, sign, v in literals]
+        all_true = ~c[j] if negated else c[j]
+        if (weight > 0) != negated:
+            model.add_bool_and(lit).only_enforce_if(all_true)  # BR-3, BR-5
+        else:
+            model.add_bool_or([all_true, *(~one for one in lit)])  # BR-4, BR-6
+    model.maximize(sum(weight * one for (weight, _, _), one in zip(clauses, c, strict=True)))  # BR-1
+    return model
+
+
+def example(third: int, fourth: int) -> dict[str, object]:
+    """Return the worked example with these weights of its last two clauses."""
+    clauses = [
         (2, [(0, "=", 1), (1, "=", 2)], False),
         (1, [(1, "=", 0), (2, "!=", 0)], False),
-        (-3, [(0, "=", 1), (2, "=", 0)], False),
-        (1, [(1, "!=", 1), (2, "=", 1)], True),
-    ],
-)
+        (third, [(0, "=", 1), (2, "=", 0)], False),
+        (fourth, [(1, "!=", 1), (2, "=", 1)], True),
+    ]
+    return {"sizes": [2, 3, 2], "clauses": clauses}
 
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
+
+EXAMPLES = [example(-3, 1), example(-1, 2)]  # the worked example and the exercise

@@ -1,17 +1,21 @@
-"""A bound on the best response in plain PuLP, on one screen. Knows nothing of dpopt; labels PB-1 ... are those of the page."""
+"""A bound on the best response in PuLP, on one screen. Knows nothing of dpopt; labels PB-1 ... are those of the page."""
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-import pulp
+if TYPE_CHECKING:
+    import pulp
 
 Literal = tuple[int, str, int]  # attribute, "=" or "!=", code
 Clause = tuple[int, list[Literal]]  # weight, and the two or three literals of a conjunction
 
 
-def bound(sizes: list[int], clauses: list[Clause]) -> float:
-    """Return an upper bound on the largest weight of true clauses."""
+def pulp_model(sizes: list[int], clauses: list[Clause]) -> pulp.LpProblem:
+    """Return the linear program, whose optimum is an upper bound on the largest weight of true clauses."""
+    import pulp
+
     model = pulp.LpProblem("best_response_pairwise_bound", pulp.LpMaximize)
     x = [[pulp.LpVariable(f"x_{a}_{v}", 0, 1) for v in range(n)] for a, n in enumerate(sizes)]
     c = [pulp.LpVariable(f"c_{j}", 0, 1) for j in range(len(clauses))]
@@ -44,21 +48,15 @@ def bound(sizes: list[int], clauses: list[Clause]) -> float:
         for i in range(3) if len(literals) == 3 else ():  # here all_j = c_j: PB-7
             model += c[j] >= pulp.lpSum(share for pair, share in pairs.items() if i in pair) - lit[i]  # PB-8
             model += c[j] <= 1 - pulp.lpSum(lit) + pulp.lpSum(pairs.values())  # PB-9
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    return float(pulp.value(model.objective))
+    return model
 
 
-WORKED_EXAMPLE: tuple[list[int], list[Clause]] = (
-    [2, 2, 2],
-    [
-        (2, [(0, "=", 1), (1, "=", 0)]),
-        (2, [(1, "=", 1), (2, "=", 0)]),
-        (2, [(2, "=", 1), (0, "=", 0)]),
-        (-1, [(0, "=", 1), (1, "=", 1), (2, "=", 1)]),
-    ],
-)
-
-if __name__ == "__main__":
-    print(bound(*WORKED_EXAMPLE))
+CIRCLE: list[Clause] = [
+    (2, [(0, "=", 1), (1, "=", 0)]),
+    (2, [(1, "=", 1), (2, "=", 0)]),
+    (2, [(2, "=", 1), (0, "=", 0)]),
+]
+EXAMPLES: list[dict[str, object]] = [  # the worked example and the exercise
+    {"sizes": [2, 2, 2], "clauses": [*CIRCLE, (-1, [(0, "=", 1), (1, "=", 1), (2, "=", 1)])]},
+    {"sizes": [2, 2, 2], "clauses": CIRCLE},
+]

@@ -1,27 +1,21 @@
-"""The least coefficients in plain PuLP, on one screen. Knows nothing of dpopt; labels CB-1 ... as on the page."""
+"""The least coefficients in PuLP and in CVXPY. Knows nothing of dpopt; labels CB-1 ... as on the page."""
 
 from __future__ import annotations
 
 from math import comb
+from typing import TYPE_CHECKING
 
-import pulp
-
-
-def run(model: pulp.LpProblem, unknown: list[pulp.LpVariable]) -> tuple[float, list[float]]:
-    """Return the optimum, and the values of the unknowns."""
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    return float(pulp.value(model.objective)), [float(one.value()) for one in unknown]
+if TYPE_CHECKING:
+    import cvxpy as cp
+    import pulp
 
 
-def solve(
-    values: list[float],
-    weights: list[float],
-    error: float,
-    keeps_zero: bool,  # noqa: FBT001
-) -> tuple[float, list[float]]:
-    """Return the least weighted sum of binomial coefficients, and the coefficients."""
+def pulp_model(
+    values: list[float], weights: list[float], error: float, *, keeps_zero: bool
+) -> pulp.LpProblem:
+    """Return the linear program: a_j are the binomial coefficients."""
+    import pulp
+
     model = pulp.LpProblem("coefficient_budget", pulp.LpMinimize)
     a = [pulp.LpVariable(f"a_{j}") for j in range(len(weights))]
     size = [pulp.LpVariable(f"size_{j}", 0) for j in range(len(weights))]
@@ -35,17 +29,25 @@ def solve(
         model += p >= f - error
     if keeps_zero:
         model += a[0] == values[0]  # CB-3
-    return run(model, a)
+    return model
 
 
-def solve_limited(
-    values: list[float],
-    degree: int,
-    limit: float,
-    keeps_zero: bool,  # noqa: FBT001
-) -> tuple[float, list[float]]:
-    """Return the least error with monomial coefficients of at most a size, and the coefficients."""
-    model = pulp.LpProblem("limited", pulp.LpMinimize)
+def cvxpy_model(values: list[float], weights: list[float], error: float, *, keeps_zero: bool) -> cp.Problem:
+    """Return the same as one formula."""
+    import cvxpy as cp
+    import numpy as np
+
+    a = cp.Variable(len(weights), name="a")
+    basis = np.array([[comb(s, j) for j in range(len(weights))] for s in range(len(values))])
+    rows = [cp.abs(basis @ a - values) <= error, *([a[0] == values[0]] if keeps_zero else [])]  # CB-2, CB-3
+    return cp.Problem(cp.Minimize(np.array(weights) @ cp.abs(a)), rows)  # CB-1
+
+
+def limited_pulp_model(values: list[float], degree: int, limit: float, *, keeps_zero: bool) -> pulp.LpProblem:
+    """Return the linear program of the least error with monomial coefficients c_j of at most a size."""
+    import pulp
+
+    model = pulp.LpProblem("limited_coefficients", pulp.LpMinimize)
     c = [pulp.LpVariable(f"c_{j}", -limit, limit) for j in range(degree + 1)]  # CB-4
     error = pulp.LpVariable("E", 0)
     model += error
@@ -53,10 +55,9 @@ def solve_limited(
         p = pulp.lpSum(s**j * one for j, one in enumerate(c))
         model += p <= f + (0 if keeps_zero and s == 0 else error)
         model += p >= f - (0 if keeps_zero and s == 0 else error)
-    return run(model, c)
+    return model
 
 
-WORKED_EXAMPLE: tuple[list[float], list[float], float, bool] = ([0, 1, 1], [0, 4, 6], 0.25, True)
-
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
+EXAMPLES = [  # the worked example and the exercise
+    {"values": [0, 1, 1], "weights": [0, 4, 6], "error": error, "keeps_zero": True} for error in (0.25, 0.1)
+]

@@ -1,15 +1,19 @@
-"""Decision lists in plain PuLP, on one screen, every row and point written out; knows nothing of dpopt. Labels of the page."""
+"""Decision lists in PuLP, on one screen, every row and point written out; knows nothing of dpopt. Labels of the page."""
 
 from __future__ import annotations
 
 from itertools import product
 from math import comb
+from typing import TYPE_CHECKING
 
-import pulp
+if TYPE_CHECKING:
+    import pulp
 
 
-def solve(k: int, r: int, weights: list[float]) -> float:
-    """Return the least error plus weighted L1 sensitivity, rows added or removed; the weights are of sizes 0 to t."""
+def pulp_model(k: int, r: int, weights: list[float]) -> pulp.LpProblem:
+    """Return the linear program of error plus weighted L1 sensitivity, rows added or removed; weights of sizes 0 to t."""
+    import pulp
+
     t = len(weights) - 1
     model = pulp.LpProblem("decision_lists", pulp.LpMinimize)
     c = {
@@ -56,13 +60,9 @@ def solve(k: int, r: int, weights: list[float]) -> float:
                 model += one >= c[i, a, j - a]
                 model += one >= -c[i, a, j - a]
             model += size[j] >= comb(i, j) * pulp.lpSum(comb(j, a) * one for a, one in enumerate(absolute))
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    return float(pulp.value(model.objective))
+    return model
 
 
-WORKED_EXAMPLE: tuple[int, int, list[float]] = (1, 1, [0.0, 0.25])
-
-if __name__ == "__main__":
-    print(solve(*WORKED_EXAMPLE))
+EXAMPLES = [
+    {"k": 1, "r": 1, "weights": [0.0, weight]} for weight in (0.25, 1.0)
+]  # the worked example and the exercise

@@ -1,8 +1,12 @@
-"""The best intervals of bins in PuLP, and by recursion. Knows nothing of dpopt; labels IV-1 ... are the page's."""
+"""The best intervals of bins in PuLP, in MathOpt, and by recursion. Knows nothing of dpopt; labels IV-1 ... are the page's."""
 
 from __future__ import annotations
 
-import pulp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pulp
+    from ortools.math_opt.python import mathopt
 
 
 def cost(x: list[float], i: int, j: int, by: str) -> float:
@@ -14,27 +18,48 @@ def cost(x: list[float], i: int, j: int, by: str) -> float:
     return sum((value - mean) ** 2 for value in part)  # IV-3
 
 
-def solve(x: list[float], intervals: int, by: str) -> tuple[float, list[int]]:
-    """Return the least cost and the places where intervals end, by the linear program."""
+def arcs(n: int, intervals: int) -> list[tuple[int, int, int]]:
+    """Return all (i, j, k): interval k may hold the bins i + 1, ..., j."""
+    return [(i, j, k) for k in range(1, intervals + 1) for i in range(n) for j in range(i + 1, n + 1)]
+
+
+def pulp_model(x: list[float], intervals: int, by: str) -> pulp.LpProblem:
+    """Return the linear program: y_i_j_k is 1 if interval k holds the bins i + 1, ..., j."""
+    import pulp
+
     n = len(x)
     model = pulp.LpProblem("interval_partition", pulp.LpMinimize)
-    arcs = [(i, j, k) for k in range(1, intervals + 1) for i in range(n) for j in range(i + 1, n + 1)]
-    y = {arc: pulp.LpVariable(f"y_{arc[0]}_{arc[1]}_{arc[2]}", 0) for arc in arcs}
-    model += pulp.lpSum(cost(x, i, j, by) * y[i, j, k] for i, j, k in arcs)  # IV-1
+    y = {(i, j, k): pulp.LpVariable(f"y_{i}_{j}_{k}", 0) for i, j, k in arcs(n, intervals)}
+    model += pulp.lpSum(cost(x, i, j, by) * one for (i, j, _), one in y.items())  # IV-1
     for k in range(intervals + 1):  # IV-2
         for place in range(n + 1):
             reaches = pulp.lpSum(y[i, place, k] for i in range(place)) if k else 0
             leaves = pulp.lpSum(y[place, j, k + 1] for j in range(place + 1, n + 1)) if k < intervals else 0
             model += reaches - leaves == ((k, place) == (intervals, n)) - ((k, place) == (0, 0))
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    chosen = sorted((k, j) for (i, j, k), one in y.items() if one.value() > 0.5)
-    return float(pulp.value(model.objective)), [j for _, j in chosen]
+    return model
+
+
+def mathopt_model(x: list[float], intervals: int, by: str) -> mathopt.Model:
+    """Return it as a choice: one interval for each k, and each begins where the one before it ends."""
+    from ortools.math_opt.python import mathopt
+
+    n = len(x)
+    model = mathopt.Model(name="interval_partition")
+    y = {(i, j, k): model.add_binary_variable(name=f"y_{i}_{j}_{k}") for i, j, k in arcs(n, intervals)}
+    model.minimize(sum(cost(x, i, j, by) * one for (i, j, _), one in y.items()))  # IV-1
+    for k in range(1, intervals + 1):
+        model.add_linear_constraint(sum(one for (_, _, level), one in y.items() if level == k) == 1)
+    for k in range(1, intervals):  # IV-2
+        for place in range(1, n):
+            reaches = sum(y[i, place, k] for i in range(place))
+            model.add_linear_constraint(reaches == sum(y[place, j, k + 1] for j in range(place + 1, n + 1)))
+    model.add_linear_constraint(sum(y[0, j, 1] for j in range(1, n + 1)) == 1)
+    model.add_linear_constraint(sum(y[i, n, intervals] for i in range(n)) == 1)
+    return model
 
 
 def recursion(x: list[float], intervals: int, by: str) -> tuple[float, list[int]]:
-    """Return the same by IV-6; an interval is made longer until it alone costs too much (IV-5)."""
+    """Return the least cost and the ends of intervals by IV-6; one is made longer until it alone costs too much (IV-5)."""
     best: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}
     for _ in range(intervals):
         longer: dict[int, tuple[float, list[int]]] = {}
@@ -49,8 +74,9 @@ def recursion(x: list[float], intervals: int, by: str) -> tuple[float, list[int]
     return best[len(x)]
 
 
-WORKED_EXAMPLE: tuple[list[float], int] = ([1, 2, 9, 8, 7, 0], 3)
-
-if __name__ == "__main__":
-    for criterion in ("error", "depth"):
-        print(*solve(*WORKED_EXAMPLE, criterion))
+COUNTS = [1, 2, 9, 8, 7, 0]
+EXAMPLES: list[dict[str, object]] = [  # the worked example by error and by depth, and the exercise
+    {"x": COUNTS, "intervals": 3, "by": "error"},
+    {"x": COUNTS, "intervals": 3, "by": "depth"},
+    {"x": COUNTS, "intervals": 2, "by": "error"},
+]

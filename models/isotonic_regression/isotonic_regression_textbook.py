@@ -1,21 +1,28 @@
-"""Isotonic regression in plain CVXPY, on one screen. Knows nothing of dpopt; labels IR-1 ... are those of the page."""
+"""Isotonic regression in CVXPY; by absolute differences also in PuLP. Knows nothing of dpopt; labels of the page."""
 
 from __future__ import annotations
 
-import cvxpy as cp
+import itertools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+    import pulp
 
 Bounds = tuple[float | None, float | None]
 
 
-def model(
+def cvxpy_model(
     values: list[float],
     weights: list[float],
     bounds: Bounds = (None, None),
     total: float | None = None,
     *,
     absolute: bool = False,
-) -> tuple[cp.Problem, cp.Variable]:
-    """Return the problem and its nondecreasing sequence."""
+) -> cp.Problem:
+    """Return the problem: s is the nondecreasing sequence."""
+    import cvxpy as cp
+
     s = cp.Variable(len(values), name="s")
     rows = [cp.diff(s) >= 0] if len(values) > 1 else []  # IR-3
     lower, upper = bounds
@@ -27,28 +34,33 @@ def model(
         rows.append(cp.sum(s) == total)  # IR-5
     squares = cp.sum(cp.multiply(weights, cp.square(s - values))) / 2  # IR-1
     differences = cp.sum(cp.multiply(weights, cp.abs(s - values)))  # IR-2
-    return cp.Problem(cp.Minimize(differences if absolute else squares), rows), s
+    return cp.Problem(cp.Minimize(differences if absolute else squares), rows)
 
 
-def solve(
-    values: list[float], weights: list[float], bounds: Bounds = (None, None), total: float | None = None
-) -> tuple[float, list[float]]:
-    """Return half of the least weighted squared distance, and the sequence that has it."""
-    problem, s = model(values, weights, bounds, total)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value), s.value.tolist()
+def pulp_model(
+    values: list[float], weights: list[float], bounds: Bounds = (None, None), *, absolute: bool
+) -> pulp.LpProblem:
+    """Return the linear program of absolute differences; PuLP holds no squares."""
+    import pulp
+
+    if not absolute:
+        raise ValueError("squares are no linear program: use cvxpy_model")
+    model = pulp.LpProblem("isotonic_median_regression", pulp.LpMinimize)
+    s = [pulp.LpVariable(f"s_{k}", *bounds) for k in range(len(values))]  # IR-4
+    t = [pulp.LpVariable(f"t_{k}", 0) for k in range(len(values))]
+    model += pulp.lpSum(w * one for w, one in zip(weights, t, strict=True))  # IR-2
+    for one, off, y in zip(s, t, values, strict=True):
+        model += off >= one - y
+        model += off >= y - one
+    for one, following in itertools.pairwise(s):
+        model += one <= following  # IR-3
+    return model
 
 
-def solve_absolute(values: list[float], weights: list[float], bounds: Bounds = (None, None)) -> list[float]:
-    """Return a sequence of least weighted sum of absolute differences."""
-    problem, s = model(values, weights, bounds, absolute=True)
-    problem.solve(solver=cp.SCIPY)
-    return s.value.tolist()
-
-
-WORKED_EXAMPLE: tuple[list[float], list[float]] = ([14, 9, 10, 15], [1.0] * 4)
-
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
-    print(*solve(*WORKED_EXAMPLE, total=52))
-    print(solve_absolute(*WORKED_EXAMPLE))
+NOISY: dict[str, object] = {"values": [14, 9, 10, 15], "weights": [1.0] * 4}
+EXAMPLES: list[dict[str, object]] = [  # the worked example in three forms, and the exercise
+    NOISY,
+    {**NOISY, "total": 52},
+    {**NOISY, "absolute": True},
+    {**NOISY, "bounds": (None, 12)},
+]

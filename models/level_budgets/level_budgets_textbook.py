@@ -1,8 +1,11 @@
-"""Budgets of levels, Gaussian noise, in plain CVXPY, on one screen. Knows nothing of dpopt; labels LB-1 ... are the page's."""
+"""Budgets of levels, Gaussian noise, in CVXPY, on one screen. Knows nothing of dpopt; labels LB-1 ... are the page's."""
 
 from __future__ import annotations
 
-import cvxpy as cp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 Range = tuple[int, int]  # the bins start, ..., stop - 1
 
@@ -19,30 +22,33 @@ def loads(ranges: list[Range], levels: int) -> list[float]:
     return [a - b for a, b in zip(norms, [*norms[1:], 0.0], strict=True)]
 
 
-def model(
+def cvxpy_model(
     bins: int, groups: list[list[Range]], references: list[float], amount: float, sensitivity: int
-) -> tuple[cp.Problem, cp.Variable]:
-    """Return the problem and the budget of each level."""
+) -> cp.Problem:
+    """Return the problem: b is the budget of each level, single bins first."""
+    import cvxpy as cp
+
     levels = (bins - 1).bit_length() + 1
     b = cp.Variable(levels, name="b", nonneg=True)
     gathered = cp.cumsum(cp.multiply([2**j * 2 / sensitivity for j in range(levels)], b))  # LB-3, LB-4
     ratios = [
         loads(group, levels) @ cp.inv_pos(gathered) / r for group, r in zip(groups, references, strict=True)
     ]
-    return cp.Problem(cp.Minimize(cp.max(cp.hstack(ratios))), [cp.sum(b) == amount]), b  # LB-1, LB-2
+    return cp.Problem(cp.Minimize(cp.max(cp.hstack(ratios))), [cp.sum(b) == amount])  # LB-1, LB-2
 
 
-def solve(
-    bins: int, groups: list[list[Range]], references: list[float], amount: float, sensitivity: int
-) -> tuple[float, list[float]]:
-    """Return the least of the largest ratio of a group's mean variance to its reference, and the budget of each level."""
-    problem, b = model(bins, groups, references, amount, sensitivity)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value), b.value.tolist()
+def example(*groups: list[Range]) -> dict[str, object]:
+    """Return two bins with these groups of ranges."""
+    return {
+        "bins": 2,
+        "groups": list(groups),
+        "references": [1.0] * len(groups),
+        "amount": 0.5,
+        "sensitivity": 1,
+    }
 
 
-ALL_RANGES = [(0, 1), (1, 2), (0, 2)]
-WORKED_EXAMPLE: tuple[int, list[list[Range]], list[float], float, int] = (2, [ALL_RANGES], [1.0], 0.5, 1)
-
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
+EXAMPLES = [  # the worked example, all ranges alike, and the exercise, single bins beside the whole
+    example([(0, 1), (1, 2), (0, 2)]),
+    example([(0, 1), (1, 2)], [(0, 2)]),
+]

@@ -1,35 +1,33 @@
-"""The maximum-entropy program in plain CVXPY, on one screen. Knows nothing of dpopt; labels ME-1 ... are those of the page."""
+"""The maximum-entropy program in CVXPY, on one screen. Knows nothing of dpopt; labels ME-1 ... are those of the page."""
 
 from __future__ import annotations
 
-import cvxpy as cp
+from math import log
+from typing import TYPE_CHECKING
 
-Measurement = tuple[
-    list[list[int]], list[float], float, float
-]  # parts as lists of cells; values; slack; weight
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+Measurement = tuple[list[list[int]], list[float], float, float]
+"""Parts as lists of cells, their values, slack, weight."""
 
 
-def solve(start: list[float], measurements: list[Measurement]) -> tuple[float, list[float]]:
-    """Return the least objective and the distribution that has it."""
-    p = cp.Variable(len(start), nonneg=True)  # ME-3
-    objective = cp.sum(
-        cp.kl_div(p, start)
-    )  # sum p ln(p / p0) - p + p0: the relative entropy where p sums to 1
+def cvxpy_model(start: list[float], measurements: list[Measurement]) -> cp.Problem:
+    """Return the problem: p is the distribution."""
+    import cvxpy as cp
+
+    p = cp.Variable(len(start), name="p", nonneg=True)  # ME-3
+    objective = cp.sum(cp.kl_div(p, start))  # p ln(p / p0) - p + p0: the relative entropy where p sums to 1
     for parts, values, slack, weight in measurements:
         for cells, value in zip(parts, values, strict=True):
             share = cp.sum(p[cells])  # ME-2
             objective += weight / 2 * cp.square(cp.pos(cp.abs(share - value) - slack))  # ME-1
-    problem = cp.Problem(cp.Minimize(objective), [cp.sum(p) == 1])
-    problem.solve(solver=cp.CLARABEL)
-    if problem.status != cp.OPTIMAL:
-        raise RuntimeError(f"the solver ended with {problem.status!r}")
-    return float(problem.value), [float(mass) for mass in p.value]
+    return cp.Problem(cp.Minimize(objective), [cp.sum(p) == 1])
 
 
-WORKED_EXAMPLE: tuple[list[float], list[Measurement]] = (
-    [0.5, 0.5],
-    [([[0], [1]], [0.1, 0.9], 0.1, 10.986122886681098)],
-)
+def example(slack: float, weight: float) -> dict[str, object]:
+    """Return one bit, measured as (0.1, 0.9)."""
+    return {"start": [0.5, 0.5], "measurements": [([[0], [1]], [0.1, 0.9], slack, weight)]}
 
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
+
+EXAMPLES = [example(0.1, 10 * log(3)), example(0.0, 5 * log(4))]  # the worked example and the exercise

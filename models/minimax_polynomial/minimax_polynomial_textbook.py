@@ -1,8 +1,12 @@
-"""The nearest polynomial to a predicate in PuLP, on one screen. Knows nothing of dpopt; labels MP-1 ... as on the page."""
+"""The nearest polynomial to a predicate in PuLP and in CVXPY. Knows nothing of dpopt; labels MP-1 ... as on the page."""
 
 from __future__ import annotations
 
-import pulp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+    import pulp
 
 
 def chebyshev(degree: int, u: float) -> float:
@@ -13,28 +17,45 @@ def chebyshev(degree: int, u: float) -> float:
     return before
 
 
-def solve(values: list[float], degree: int, keeps_zero: bool) -> tuple[float, list[float]]:  # noqa: FBT001
-    """Return the least largest error, and the values at 0, ..., k of the polynomial that has it."""
-    k = len(values) - 1
+def basis(k: int, degree: int) -> list[list[float]]:
+    """Return T_j(2 s / k - 1), a row for each s."""
+    return [[chebyshev(j, 2 * s / k - 1) for j in range(degree + 1)] for s in range(k + 1)]
+
+
+def pulp_model(values: list[float], degree: int, *, keeps_zero: bool) -> pulp.LpProblem:
+    """Return the linear program: p_s is the value at s of the polynomial, x_j its coefficients."""
+    import pulp
+
     model = pulp.LpProblem("minimax_polynomial", pulp.LpMinimize)
     x = [pulp.LpVariable(f"x_{j}") for j in range(degree + 1)]
+    p = [pulp.LpVariable(f"p_{s}") for s in range(len(values))]
     error = pulp.LpVariable("E", 0)
     model += error  # MP-1
-    p = [pulp.lpSum(x[j] * chebyshev(j, 2 * s / k - 1) for j in range(degree + 1)) for s in range(k + 1)]
-    for s, f in enumerate(values):
+    for s, (f, row) in enumerate(zip(values, basis(len(values) - 1, degree), strict=True)):
+        model += p[s] == pulp.lpSum(t * one for t, one in zip(row, x, strict=True))
         if keeps_zero and s == 0:
             model += p[s] == f  # MP-4
             continue
         model += p[s] + error >= f  # MP-2
         model += p[s] - error <= f  # MP-3
-    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
-    if model.sol_status != pulp.LpSolutionOptimal:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[model.sol_status]!r}")
-    return float(error.value()), [float(one.value()) for one in p]
+    return model
 
 
-WORKED_EXAMPLE: tuple[list[float], int, bool] = ([0, 1, 1, 1], 2, True)
+def cvxpy_model(values: list[float], degree: int, *, keeps_zero: bool) -> cp.Problem:
+    """Return the same as one formula."""
+    import cvxpy as cp
+    import numpy as np
 
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
-    print(*solve(*WORKED_EXAMPLE[:2], keeps_zero=False))
+    x = cp.Variable(degree + 1, name="x")
+    off = np.array(basis(len(values) - 1, degree)) @ x - values
+    rows = [off[0] == 0] if keeps_zero else []  # MP-4
+    return cp.Problem(cp.Minimize(cp.norm_inf(off)), rows)  # MP-1 to MP-3
+
+
+EXAMPLES: list[
+    dict[str, object]
+] = [  # the worked example, with the value at 0 kept and free, and the exercise
+    {"values": [0, 1, 1, 1], "degree": 2, "keeps_zero": True},
+    {"values": [0, 1, 1, 1], "degree": 2, "keeps_zero": False},
+    {"values": [0, 1, 1, 1], "degree": 1, "keeps_zero": True},
+]

@@ -1,25 +1,30 @@
-"""Noise allocation in plain CVXPY, on one screen. Knows nothing of dpopt; labels NA-1 ... are those of the page."""
+"""Noise allocation in CVXPY, on one screen. Knows nothing of dpopt; labels NA-1 ... are those of the page."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from math import prod
+from typing import TYPE_CHECKING
 
-import cvxpy as cp
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 Marginal = tuple[int, ...]
 
 
-def subsets(marginal: Marginal) -> list[Marginal]:
-    """Return all non-empty subsets of a marginal's attributes."""
-    return [chosen for k in range(1, len(marginal) + 1) for chosen in combinations(marginal, k)]
+def measured(workload: list[Marginal]) -> list[Marginal]:
+    """Return the candidates: all non-empty sets of attributes of a marginal, small ones first."""
+    found = {b for w in workload for k in range(1, len(w) + 1) for b in combinations(w, k)}
+    return sorted(found, key=lambda b: (len(b), b))
 
 
-def model(
+def cvxpy_model(
     sizes: list[int], workload: list[Marginal], rho: float, sensitivity: int, n: int, theta: float
-) -> tuple[cp.Problem, cp.Variable, list[Marginal]]:
-    """Return the problem, the shares of rho, and the marginals that they belong to."""
-    candidates = sorted({b for w in workload for b in subsets(w)}, key=lambda b: (len(b), b))
+) -> cp.Problem:
+    """Return the problem: s are the shares of rho of the candidates."""
+    import cvxpy as cp
+
+    candidates = measured(workload)
 
     def cells(attributes: Marginal) -> int:
         return prod(sizes[a] for a in attributes)
@@ -36,26 +41,18 @@ def model(
         for b in candidates
         if set(b) <= set(a)
     }
-
     s = cp.Variable(len(candidates), name="s", nonneg=True)
     tau = [
         prior[b] + sum(gain[a, b] * share for a, share in zip(candidates, s, strict=True) if (a, b) in gain)
         for b in candidates
     ]  # NA-3
     error = sum(cost[b] * cp.inv_pos(one) for b, one in zip(candidates, tau, strict=True))  # NA-1
-    return cp.Problem(cp.Minimize(error), [cp.sum(s) == 1]), s, candidates  # NA-2
+    return cp.Problem(cp.Minimize(error), [cp.sum(s) == 1])  # NA-2
 
 
-def solve(
-    sizes: list[int], workload: list[Marginal], rho: float, sensitivity: int, n: int, theta: float
-) -> tuple[float, dict[Marginal, float]]:
-    """Return the least weighted squared error, and the share of rho of every marginal."""
-    problem, s, candidates = model(sizes, workload, rho, sensitivity, n, theta)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value), dict(zip(candidates, s.value.tolist(), strict=True))
+def example(n: int) -> dict[str, object]:
+    """Return two attributes of three codes and their joint marginal, for so many records."""
+    return {"sizes": [3, 3], "workload": [(0, 1)], "rho": 0.5, "sensitivity": 1, "n": n, "theta": 0.25}
 
 
-WORKED_EXAMPLE: tuple[list[int], list[Marginal], float, int, int, float] = ([3, 3], [(0, 1)], 0.5, 1, 4, 0.25)
-
-if __name__ == "__main__":
-    print(solve(*WORKED_EXAMPLE))
+EXAMPLES = [example(4), example(8)]  # the worked example and the exercise

@@ -1,51 +1,60 @@
-"""A perturbed best response in plain CP-SAT, on one screen. Knows nothing of dpopt; labels PR-1 ... are those of the page."""
+"""A perturbed best response in PuLP and in CP-SAT. Knows nothing of dpopt; labels PR-1 ... are those of the page."""
 
 from __future__ import annotations
 
-from ortools.sat.python import cp_model
+from typing import TYPE_CHECKING
 
-Literals = list[tuple[int, int]]  # a conjunction: attribute = code
-UNIT = 1024
+if TYPE_CHECKING:
+    import pulp
+    from ortools.sat.python import cp_model
+
+Query = tuple[int, list[tuple[int, int]]]  # weight, and a conjunction of "attribute = code"
 
 
-def model(
-    sizes: list[int], queries: list[tuple[int, Literals]], rewards: list[list[float]]
-) -> tuple[cp_model.CpModel, list[list[cp_model.IntVar]]]:
-    """Return the model in units of 1/1024, and its variables: x[a][v] is true if attribute a has code v."""
-    problem = cp_model.CpModel()
-    x = [[problem.new_bool_var(f"x[{a},{v}]") for v in range(n)] for a, n in enumerate(sizes)]
+def pulp_model(sizes: list[int], queries: list[Query], rewards: list[list[float]]) -> pulp.LpProblem:
+    """Return the mixed-integer program: x_a_v is 1 if attribute a has code v."""
+    import pulp
+
+    model = pulp.LpProblem("perturbed_response", pulp.LpMaximize)
+    x = [[pulp.LpVariable(f"x_{a}_{v}", cat="Binary") for v in range(n)] for a, n in enumerate(sizes)]
+    c = [pulp.LpVariable(f"c_{j}", 0, 1) for j in range(len(queries))]
+    rewarded = [r * one for own, row in zip(rewards, x, strict=True) for r, one in zip(own, row, strict=True)]
+    model += pulp.lpSum([*rewarded, *(query[0] * one for query, one in zip(queries, c, strict=True))])  # PR-1
     for row in x:
-        problem.add_exactly_one(row)
-    objective = [
-        round(UNIT * r) * one
+        model += pulp.lpSum(row) == 1
+    for one, (_, literals) in zip(c, queries, strict=True):
+        for a, v in literals:
+            model += one <= x[a][v]
+        model += one >= 1 - pulp.lpSum(1 - x[a][v] for a, v in literals)
+    return model
+
+
+def cp_sat_model(sizes: list[int], queries: list[Query], rewards: list[list[float]]) -> cp_model.CpModel:
+    """Return the same in logic; rewards are rounded to 1/1024, which CP-SAT keeps exactly (PR-2)."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    x = [[model.new_bool_var(f"x_{a}_{v}") for v in range(n)] for a, n in enumerate(sizes)]
+    c = [model.new_bool_var(f"c_{j}") for j in range(len(queries))]
+    for row in x:
+        model.add_exactly_one(row)
+    for one, (_, literals) in zip(c, queries, strict=True):
+        true = [x[a][v] for a, v in literals]
+        model.add_bool_and(true).only_enforce_if(one)
+        model.add_bool_or([one, *(~literal for literal in true)])
+    rewarded = [
+        round(1024 * r) / 1024 * one
         for own, row in zip(rewards, x, strict=True)
         for r, one in zip(own, row, strict=True)
     ]
-    for j, (weight, literals) in enumerate(queries):
-        true = [x[a][v] for a, v in literals]
-        c = problem.new_bool_var(f"c[{j}]")
-        problem.add_bool_and(true).only_enforce_if(c)
-        problem.add_bool_or([c, *(~one for one in true)])
-        objective.append(UNIT * weight * c)  # PR-2
-    problem.maximize(sum(objective))  # PR-1
-    return problem, x
+    model.maximize(sum([*rewarded, *(query[0] * one for query, one in zip(queries, c, strict=True))]))  # PR-1
+    return model
 
 
-def solve(
-    sizes: list[int], queries: list[tuple[int, Literals]], rewards: list[list[float]]
-) -> tuple[float, list[int]]:
-    """Return the largest reward, and the record that has it."""
-    problem, x = model(sizes, queries, rewards)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    if solver.solve(problem) != cp_model.OPTIMAL:
-        raise RuntimeError(f"CP-SAT ended with {solver.status_name()}")
-    return solver.objective_value / UNIT, [[solver.value(one) for one in row].index(1) for row in x]
+def example(weight: int) -> dict[str, object]:
+    """Return the worked example, with a query that was selected so often."""
+    rewards = [[-2.0, -1.5, -0.5], [-0.25, -0.125]]
+    return {"sizes": [3, 2], "queries": [(weight, [(0, 1), (1, 0)])], "rewards": rewards}
 
 
-WORKED_EXAMPLE: tuple[list[int], list[tuple[int, Literals]], list[list[float]]] = (
-    [3, 2], [(2, [(0, 1), (1, 0)])], [[-2.0, -1.5, -0.5], [-0.25, -0.125]]
-)  # fmt: skip
-
-if __name__ == "__main__":
-    print(*solve(*WORKED_EXAMPLE))
+EXAMPLES = [example(2), example(1)]  # the worked example and the exercise

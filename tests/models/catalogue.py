@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import itertools
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,36 +75,7 @@ def enumerated_optimum(program: MaxCsp) -> int:
     return max(program.objective(record) for record in obeying_records(program))
 
 
-def run_textbook(page: str, code: str, *arguments: str) -> str:
-    """Return what code prints after a page's textbook, in a process of its own: PuLP looks for solvers when it is imported."""
-    start = (
-        f"import sys; from math import inf; sys.path.insert(0, sys.argv[1]); from {page}_textbook import *\n"
-    )
-    command = [sys.executable, "-c", start + code, str(MODELS / page), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def textbook(page: str, *problems: tuple[object, ...], function: str = "solve") -> list[Any]:
-    """Solve problems with a page's textbook."""
-    code = f"for problem in eval(sys.argv[2]): print(repr({function}(*problem)))"
-    return [ast.literal_eval(line) for line in run_textbook(page, code, repr(problems)).splitlines()]
-
-
-def printed(page: str) -> list[str]:
-    """Return the lines that a page's textbook prints when it is run as it is."""
-    script = [sys.executable, str(MODELS / page / f"{page}_textbook.py")]
-    return subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()
-
-
 def worked(page: str) -> str:
     """Return the worked example of a page."""
     text = (MODELS / page / "README.md").read_text(encoding="utf-8")
     return text.partition("## Worked example")[2].partition("## Code")[0]
-
-
-def numbers(line: str) -> tuple[float, list[float]]:
-    """Return an objective and the list behind it."""
-    objective, _, rest = line.partition(" ")
-    return float(objective), ast.literal_eval(rest)

@@ -22,7 +22,7 @@ from dpopt.models.polynomials.answer_polynomial import (
     best_mixed_answer,
 )
 from dpopt.polynomials.targets import Target
-from tests.models.catalogue import printed, textbook, worked
+from tests.models.catalogue import worked
 
 Values = tuple[Fraction | None, ...]
 Table = tuple[Values, ...]
@@ -154,45 +154,14 @@ def test_sizes_that_were_not_counted_have_no_part() -> None:
     assert nothing.coefficients == (0.5,)
 
 
-@pytest.mark.solver("cbc")
-def test_the_textbook_finds_the_same_polynomials() -> None:
-    """AQ-1 to AQ-2, with numbers that do not occur and sizes that are not counted."""
-    cases: list[tuple[Values, list[float], float]] = [
-        (Target.conjunction(5).values, [0.01, 0.03, 0.1], 3.0),
-        (Target.disjunction(6).values, [0.001, 0.002, 0.01, 0.02], 2.5),
-        (Target.at_least(3, 5).values, [0.02, inf, 0.03, 0.05], 2.0),
-        ((None, None, Fraction(0), Fraction(1, 3), Fraction(1)), [0.3, 0.2, 0.5], 1.0),
-    ]
-    problems = [
-        ([None if one is None else float(one) for one in target], deviations, zeta)
-        for target, deviations, zeta in cases
-    ]
-    for (target, deviations, zeta), (bound, gamma, coefficients) in zip(
-        cases, textbook("answer_polynomial", *problems), strict=True
-    ):
-        own = best_answer(target, np.array(deviations), zeta)
-        assert own.bound(zeta) == pytest.approx(bound, rel=1e-5)
-        assert own.approximation == pytest.approx(gamma, rel=1e-2, abs=1e-6)
-        worst = max(
-            abs(sum(one * comb(s, j) for j, one in enumerate(coefficients)) - float(value))
-            for s, value in enumerate(target)
-            if value is not None
-        )
-        assert worst == pytest.approx(gamma, abs=1e-6)
-
-
-@pytest.mark.solver("cbc")
 def test_the_worked_example_is_that_of_the_page() -> None:
-    (line,) = printed("answer_polynomial")
     own = best_answer((Fraction(0), Fraction(0), Fraction(1)), np.array([0.1, 0.5]), 1.0)
     text = worked("answer_polynomial")
-    assert "a = 0.4667, b = 0.0667,\na_0 = -0.2333" in text
     assert "0.2333 + 0.0574 = 0.2907" in text
     root = (3.04 - sqrt(3.04**2 - 4 * 3.0704 * 0.75)) / (2 * 3.0704)
     assert own.coefficients == pytest.approx((-root / 2, root, 1 - 2 * root), abs=1e-4)
     assert own.coefficients == pytest.approx((-0.2333, 0.4667, 0.0667), abs=1e-4)
     assert (own.approximation, own.deviation) == pytest.approx((0.2333, 0.0574), abs=1e-4)
-    assert float(line.split()[0]) == pytest.approx(own.bound(1.0), rel=1e-5)
 
 
 def table_of(target: Target, negated: int) -> Table:
@@ -334,24 +303,3 @@ NO, YES = Fraction(0), Fraction(1)
 def test_bad_input_is_refused(search: Any, target: Any, deviations: Any, zeta: float) -> None:
     with pytest.raises(ProgramError, match=f"expected 1 to {LARGEST_QUERY} literals"):
         search(target, np.array(deviations), zeta)
-
-
-@pytest.mark.solver("cbc")
-def test_the_textbook_finds_the_same_polynomials_in_two_numbers() -> None:
-    """AQ-3, AQ-4, with pairs that do not occur and sizes that are not counted."""
-    with_none: Table = ((None, None), *table_of(Target.conjunction(2), 1))
-    cases = [
-        (table_of(Target.conjunction(4), 2), 0.01, 2.0, 3),
-        (table_of(Target.disjunction(5), 1), 0.002, 1.5, 2),
-        (with_none, 0.02, 1.3, 3),
-    ]
-    problems, own = [], []
-    for table, level, growth, sizes in cases:
-        deviations = deviations_of(table, level, growth, sizes)
-        floats = [[None if one is None else float(one) for one in row] for row in table]
-        problems.append((floats, deviations.tolist(), 2.5))
-        own.append(best_mixed_answer(table, deviations, 2.5))
-    found = textbook("answer_polynomial", *problems, function="solve_mixed")
-    for mine, (bound, gamma, _) in zip(own, found, strict=True):
-        assert mine.bound(2.5) == pytest.approx(bound, rel=1e-5)
-        assert mine.approximation == pytest.approx(gamma, rel=1e-2, abs=1e-6)

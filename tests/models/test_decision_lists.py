@@ -14,7 +14,7 @@ from dpopt.polynomials.decision_lists import rounded
 from dpopt.polynomials.exact_optimum import ExactProgram
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.solvers.registry import get_solver
-from tests.models.catalogue import MODELS, run_textbook, textbook
+from tests.models.catalogue import MODELS
 from tests.models.polynomial_vertices import known_optima, numbers
 from tests.tiny_lists import counted, family_of, output_at, points_of, rows_of, value_of
 
@@ -53,17 +53,6 @@ def test_error_and_noise_have_their_known_sum(row: dict[str, str]) -> None:
     assert solved(program)[0] == pytest.approx(float(expected), abs=1e-8)
     if len(program.model.linear.objective) < 90:
         assert exact_optimum(program) == expected
-
-
-def test_the_textbook_finds_the_known_optima() -> None:
-    """DL-2 to DL-4 as all ways through the graphs, written out one by one."""
-    problems = [
-        (int(row["k"]), int(row["r"]), [float(one) for one in numbers(row["weights"])]) for row in KNOWN
-    ]
-    assert float(run_textbook("decision_lists", "print(solve(*WORKED_EXAMPLE))")) == pytest.approx(0.25)
-    assert textbook("decision_lists", *problems) == pytest.approx(
-        [float(Fraction(row["objective"])) for row in KNOWN], abs=1e-6
-    )
 
 
 def coefficients_of(program: ListProgram, length: int, changes: int) -> ListCoefficients:

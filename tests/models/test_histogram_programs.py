@@ -33,7 +33,7 @@ from dpopt.programs.solver import Program
 from dpopt.queries.ranges.tree import Tree
 from dpopt.solvers.registry import get_solver
 from tests.inference.histograms.small_trees import random_measurements, random_tree
-from tests.models.catalogue import MODELS, numbers, printed, textbook, worked
+from tests.models.catalogue import MODELS
 from tests.models.linear_programs import relaxed
 
 LIMITS = SolveLimits(seconds=60)
@@ -431,27 +431,3 @@ ONES = np.ones(7)
 def test_what_does_not_fit_is_refused(call: Callable[[], object], says: str) -> None:
     with pytest.raises(ProgramError, match=says):
         call()
-
-
-@pytest.mark.solver("cbc")
-def test_the_textbook_finds_the_same_intervals() -> None:
-    problems = [(one["values"], one["intervals"], by) for one in INSTANCES[:4] for by in ("error", "depth")]
-    known = [one[by]["optimum"] for one in INSTANCES[:4] for by in ("error", "depth")]
-    for function in ("solve", "recursion"):
-        for optimum, (cost, ends) in zip(
-            known, textbook("interval_partition", *problems, function=function), strict=True
-        ):
-            assert cost == pytest.approx(optimum, abs=1e-6)
-            assert ends == sorted(ends)
-
-
-@pytest.mark.solver("cbc")
-def test_the_worked_example_is_that_of_the_page() -> None:
-    by_error, by_depth = map(numbers, printed("interval_partition"))
-    text = worked("interval_partition")
-    assert "1/2 + 2 + 0 = 2.5" in text
-    assert by_error[0] == pytest.approx(2.5)
-    assert by_error[1] == [2, 5, 6]
-    assert "144 + 64 + 49 = 257" in text
-    assert by_depth[0] == pytest.approx(257)
-    assert by_depth[1] == [3, 4, 6]

@@ -18,7 +18,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.models.catalogue import printed, textbook, worked
+from tests.models.catalogue import worked
 from tests.tiny_runs import sized_schema
 
 SCHEMA = sized_schema(a=2, b=3, c=2)
@@ -60,8 +60,8 @@ def noisy_problem(seed: int) -> tuple[NDArray[np.float64], list[Measured]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_dual_ascent_finds_what_the_textbook_finds(seed: int) -> None:
-    """ME-1 to ME-6: the same distribution as CVXPY's, and a gap of zero."""
+def test_dual_ascent_proves_its_distribution(seed: int) -> None:
+    """ME-1 to ME-6: a gap of zero; the textbooks' test compares the distribution with CVXPY's."""
     start, members = noisy_problem(seed)
     distribution = Distribution(UNIVERSE, start)
     for _ in range(5_000):
@@ -70,19 +70,6 @@ def test_dual_ascent_finds_what_the_textbook_finds(seed: int) -> None:
     objective, bound = distribution.bracket(members)
     assert bound <= objective + 1e-9
     assert objective - bound < 1e-7
-    kept = np.flatnonzero(start)  # the textbook knows no cells of mass 0
-    place = {int(cell): number for number, cell in enumerate(kept)}
-    problem = (
-        start[kept].tolist(),
-        [
-            ([[place[cell] for cell in part if cell in place] for part in parts_of(one)], one.values.tolist(), one.slack,
-             one.weight)
-            for one in members
-        ],
-    )  # fmt: skip
-    best, masses = textbook("max_entropy", problem)[0]
-    assert objective == pytest.approx(best, abs=1e-6)
-    np.testing.assert_allclose(distribution.p[kept], masses, atol=2e-4)
     assert distribution.p.sum() == pytest.approx(1, abs=1e-9)
     assert np.all(distribution.p[start == 0] == 0)
 
@@ -140,10 +127,7 @@ def test_a_round_raises_the_dual_value_by_what_the_theorem_says() -> None:
     assert start.sum() == pytest.approx(1)
 
 
-def test_the_worked_example_is_the_textbooks() -> None:
-    objective = float(printed("max_entropy")[0].split()[0])
-    assert objective == pytest.approx(0.1583, abs=5e-5)
-    assert "0.1583" in worked("max_entropy")
+def test_the_worked_example_of_the_page() -> None:
     bit = Schema((Attribute("a", AttributeKind.CATEGORICAL, values=(0, 1)),))
     universe = ProductUniverse(Domains.of(bit, occurring=False), np.arange(1))
     marginal = parse_workload("marginals:1", bit).marginals
@@ -154,4 +138,5 @@ def test_the_worked_example_is_the_textbooks() -> None:
     distribution.ascend([one])
     np.testing.assert_allclose(distribution.p, [0.25, 0.75], atol=1e-12)
     np.testing.assert_allclose(one.multipliers, [-log(3) / 2, log(3) / 2], atol=1e-12)
-    assert distribution.bracket([one]) == pytest.approx((objective, objective), abs=1e-6)
+    assert distribution.bracket([one]) == pytest.approx((0.1583, 0.1583), abs=5e-5)
+    assert "0.1583" in worked("max_entropy")

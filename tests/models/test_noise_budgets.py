@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import subprocess
 import sys
@@ -45,7 +44,6 @@ from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_a
 from dpopt.schema.domains import Domains
 from dpopt.synopses.histograms.range_workload import ranges_of_nodes
 from tests.inference.histograms.small_trees import coverage, null_space, random_tree
-from tests.models.catalogue import numbers, printed, run_textbook, textbook, worked
 
 
 def powers(levels: int) -> NDArray[np.float64]:
@@ -401,28 +399,6 @@ def test_levels_that_hardly_count_are_left_out() -> None:
     assert used.min() >= 0.004e-3 * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("sensitivity", [1, 2])
-def test_the_textbook_finds_the_same_hierarchy_budgets(sensitivity: int) -> None:
-    """HB-1 to HB-5: no worse than the search, whose small levels are left out."""
-    problems, least = [], []
-    for bins in (2, 4, 8):
-        sizes = [2**h for h in range(bins.bit_length() - 1, -1, -1)]
-        levels = [[list(range(start, start + size)) for start in range(0, bins, size)] for size in sizes]
-        problems.append((levels, 0.3, sensitivity))
-        tree = Tree.balanced(bins, 2)
-        variance = MeanVariance(tree, ranges_of_nodes(tree), False)
-        program = HierarchyProgram(variance, len(levels), 0, 0.3, sensitivity, True, 0.02)
-        least.append((program, best_hierarchy_budgets(program)))
-    for (program, own), (objective, budgets) in zip(
-        least, textbook("hierarchy_budgets", *problems), strict=True
-    ):
-        assert program.lower_bound(own.amounts) * (1 - 1e-6) <= objective <= own.variance * (1 + 1e-6)
-        assert program.evaluate(np.array(budgets))[0] == pytest.approx(objective, rel=1e-6)
-    (line,) = printed("hierarchy_budgets")
-    assert "F = 1.309" in worked("hierarchy_budgets")
-    assert numbers(line)[0] == pytest.approx(1.309, abs=1e-3)
-
-
 def test_with_nothing_to_choose_all_goes_to_single_bins() -> None:
     found = best_hierarchy_budgets(
         program_of(hierarchy_of([0, 1, 2], Bins("x", 3)), 1.0, gaussian=False, sensitivity=2)
@@ -636,25 +612,6 @@ def test_the_worked_example_of_the_page() -> None:
 def replace_shares(marginals: MarginalSet, shares: list[float]) -> float:
     program = allocation_program(marginals, **WORKED)  # type: ignore[arg-type]
     return program.objective(np.array(shares))
-
-
-@pytest.mark.solver("cbc")
-def test_the_textbook_finds_the_same_optimum() -> None:
-    examples: list[tuple[list[int], list[tuple[int, ...]], float, int, int, float]] = [
-        ([3, 3], [(0, 1)], 0.5, 1, 4, 0.25),
-        ([2, 3, 4], [(0, 1), (1, 2)], 0.05, 2, 20, 0.3),
-        ([2, 5, 3], [(0, 1, 2)], 0.01, 1, 100, 0.2),
-    ]
-    assert ast.literal_eval(run_textbook("noise_allocation", "print(WORKED_EXAMPLE)")) == examples[0]
-    answers = textbook("noise_allocation", *examples)
-    for (sizes, workload, rho, sensitivity, n, theta), (predicted, shares) in zip(
-        examples, answers, strict=True
-    ):
-        program = allocation_program(
-            marginal_set(sizes, workload), rho=rho, size=n, sensitivity=sensitivity, signal=theta
-        )
-        assert predicted == pytest.approx(program.objective(solve_allocation(program)), rel=1e-5)
-        assert list(shares) == sets_of(program.candidates)
 
 
 @settings(max_examples=40, deadline=None)

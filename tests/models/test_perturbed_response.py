@@ -21,7 +21,6 @@ from dpopt.models.best_responses.perturbed_response import (
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.solvers.registry import get_solver
-from tests.models.catalogue import numbers, printed, textbook, worked
 
 SIZES = np.array([3, 2, 4], dtype=np.int32)
 EVERYTHING = np.ones(9, dtype=np.bool_)
@@ -165,27 +164,3 @@ def test_the_worked_example_of_the_page() -> None:
     assert problem.objective(record) == int(0.875 * UNITS)
     assert (problem.objective(record) + constant(shaken, 0)) / UNITS == 0.25
     assert all(problem.objective(np.array(x, dtype=np.int32)) <= 896 for x in product(range(3), range(2)))
-
-
-def test_the_textbook_finds_the_same_record() -> None:
-    """PR-1 and PR-2, and the worked example of the page."""
-    problems, expected = [], []
-    for seed, weights in enumerate(([2, -1], [3, 3], [-2, 1])):
-        selected = selected_so_far(SIZES, TWO, np.array(weights), EVERYTHING)
-        shaken = perturbations(selected, drawn(selected, seed), 1.0, signed=True)
-        rewards = np.maximum(whole_rewards(selected, shaken, 0) / UNITS, -1e3)
-        queries = [(weights[0], [(0, 1), (2, 3)]), (weights[1], [(1, 0)])]
-        problems.append(
-            (SIZES.tolist(), queries, [part.tolist() for part in np.split(rewards, OFFSETS[1:3])])
-        )
-        problem = perturbed_response(selected, shaken, 0)
-        found = get_solver("cp-sat").solve(problem, hint=shaken.hints[0].copy())
-        assert found.solution is not None
-        objective = problem.objective(found.solution.astype(np.int32)) + constant(shaken, 0)
-        expected.append(objective / UNITS)
-    assert [value for value, _ in textbook("perturbed_response", *problems)] == pytest.approx(
-        expected, abs=1e-9
-    )
-    (line,) = printed("perturbed_response")
-    assert "so the record is (1, 0), of PR-1 value 0.875 - 0.625 = 0.25" in worked("perturbed_response")
-    assert numbers(line) == (0.25, [1, 0])

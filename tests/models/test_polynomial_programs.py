@@ -32,8 +32,7 @@ from dpopt.polynomials import (
 from dpopt.polynomials.minimax import level
 from dpopt.programs import MixedIntegerProgram
 from dpopt.solvers.registry import get_solver
-from tests.models.catalogue import MODELS, printed, textbook, worked
-from tests.models.catalogue import numbers as read_line
+from tests.models.catalogue import MODELS, worked
 from tests.models.polynomial_vertices import known_optima, least_by_vertices, numbers
 
 MINIMAX = known_optima(MODELS / "minimax_polynomial" / "known_optima.csv")
@@ -181,53 +180,10 @@ def test_what_does_not_fit_is_refused() -> None:
         approximation_plus_noise(np.ones(3), np.ones(2))
 
 
-@pytest.mark.solver("cbc")
-def test_the_textbooks_find_the_known_optima() -> None:
-    """MP-1 to MP-4, CB-1 to CB-4, AN-1 and AN-2 in plain PuLP."""
-    problems: list[tuple[object, ...]] = [
-        (floats(numbers(row["values"])).tolist(), int(row["degree"]), row["keeps_zero"] == "1")
-        for row in MINIMAX
-    ]
-    found = [value for value, _ in textbook("minimax_polynomial", *problems)]
-    assert found == pytest.approx([float(Fraction(row["error"])) for row in MINIMAX], abs=1e-6)
-    problems = [
-        (
-            floats(numbers(row["values"])).tolist(),
-            floats(numbers(row["weights"])).tolist(),
-            float(Fraction(row["error"])),
-            row["keeps_zero"] == "1",
-        )
-        for row in BUDGETS
-    ]
-    found = [value for value, _ in textbook("coefficient_budget", *problems)]
-    assert found == pytest.approx([float(Fraction(row["objective"])) for row in BUDGETS], abs=1e-4)
-    problems = [
-        (floats(numbers(row["values"])).tolist(), floats(numbers(row["weights"])).tolist()) for row in NOISY
-    ]
-    found = [value for value, _ in textbook("approximation_plus_noise", *problems)]
-    assert found == pytest.approx([float(Fraction(row["objective"])) for row in NOISY], abs=1e-6)
-    limited = textbook("coefficient_budget", ([0] + [1] * 8, 4, 1.0, True), function="solve_limited")
-    assert limited[0][0] == pytest.approx(105 / 463, abs=1e-6)
-
-
-@pytest.mark.solver("cbc")
-def test_the_worked_examples_are_those_of_the_pages() -> None:
-    (kept, values), (free, _) = (read_line(line) for line in printed("minimax_polynomial"))
-    assert "E = 1/7" in worked("minimax_polynomial")
-    assert "p = 0, 6/7, 8/7, 6/7" in worked("minimax_polynomial")
-    assert "E = (1/7) / (8/7) = 1/8" in worked("minimax_polynomial")
-    assert (kept, free) == pytest.approx((1 / 7, 1 / 8), abs=1e-6)
-    assert values == pytest.approx([0, 6 / 7, 8 / 7, 6 / 7], abs=1e-6)
-    ((least, coefficients),) = (read_line(line) for line in printed("coefficient_budget"))
-    assert "together 9/2" in worked("coefficient_budget")
-    assert least == pytest.approx(4.5, abs=1e-6)
-    assert coefficients == pytest.approx([0, 0.75, -0.25], abs=1e-6)
+def test_the_worked_witness_is_that_of_the_page() -> None:
     found = least_coefficients(
         Target.disjunction(2), 2, Fraction(1, 4), [Fraction(one) for one in (0, 4, 6)], solver=None
     )
     assert found.objective == Fraction(9, 2)
     assert "y_1 = 16 and y_2 = -6" in worked("coefficient_budget")
     assert dict(zip(found.witness.points, found.witness.weights, strict=True)) == {0: -10, 1: 16, 2: -6}
-    ((total, a),) = (read_line(line) for line in printed("approximation_plus_noise"))
-    assert "a = 0, 1 and 1/4" in worked("approximation_plus_noise")
-    assert [total, *a] == pytest.approx([0.25, 0, 1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from fractions import Fraction
 
@@ -20,7 +19,6 @@ from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.solvers.registry import get_solver
 from tests.circuits import every_record
 from tests.inference.fits import all_codes, answers, random_clauses
-from tests.models.catalogue import run_textbook, textbook, worked
 
 RECORDS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
 VALUES = np.array([0.8, 0.6, 0.2])
@@ -130,35 +128,3 @@ def test_the_rounding_program_says_what_a_rounding_costs(seed: int) -> None:
     program = written.program
     objectives = {one: program.objective(np.array(one, dtype=np.int32)) for one in costs}
     assert objectives[best] == max(objectives.values())
-
-
-@pytest.mark.solver("cbc")
-def test_the_textbook_finds_the_same_projection() -> None:
-    generator = np.random.default_rng(4)
-    sizes = [2, 3, 2]
-    literals = [
-        [(a, str(generator.choice(["=", "!="])), int(generator.integers(sizes[a]))) for a in chosen]
-        for chosen in ([0], [1], [2], [0, 1], [1, 2], [0, 2], [0, 1, 2], [2, 1])
-    ]
-    attributes = np.full((len(literals), 3), -1, dtype=np.int32)
-    values, signs = np.zeros_like(attributes), np.zeros(attributes.shape, dtype=np.bool_)
-    for row, query in enumerate(literals):
-        for place, (a, sign, v) in enumerate(query):
-            attributes[row, place], values[row, place], signs[row, place] = a, v, sign == "="
-    noisy = [round(float(y), 3) for y in generator.uniform(-0.1, 1, len(literals))]
-    clauses = Clauses.conjunctions(attributes, values, signs)
-    problem = FitProblem(
-        np.array(sizes, dtype=np.int32), (FitTerm(clauses, np.array(noisy)),), NO_RULES, all_codes(sizes)
-    )
-    fitted = fit(problem, FitSettings(records=5, rounds=50))
-    ((objective, weights),) = textbook("projection", (sizes, literals, noisy))
-    assert objective == pytest.approx(fitted.objective, rel=1e-6)
-    assert sum(weights.values()) == pytest.approx(1)
-
-
-@pytest.mark.solver("cbc")
-def test_the_worked_example_of_the_textbook_is_that_of_the_page() -> None:
-    objective, weights = ast.literal_eval(run_textbook("projection", "print(repr(solve(*WORKED_EXAMPLE)))"))
-    assert objective == pytest.approx(1 / 150, rel=1e-9)
-    assert weights == pytest.approx({(1, 1): 4 / 15, (1, 0): 7 / 15, (0, 1): 4 / 15}, rel=1e-6)
-    assert "4/15 for (1, 1), 7/15 for (1, 0)" in worked("projection")

@@ -17,7 +17,6 @@ from dpopt.models.records.reweighting import TranscriptLikelihood
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
-from tests.models.catalogue import numbers, printed, textbook, worked
 
 BITS = 4
 CLAUSES = Clauses.conjunctions(
@@ -149,21 +148,3 @@ def test_the_worked_example_of_the_page() -> None:
     assert best.weights[0] == pytest.approx(0.833, abs=1e-3)
     slope = likelihood.derivatives(np.full(3, 1 / 3))[1]
     assert slope[0] - slope[1] == pytest.approx(2.23, abs=0.01)
-
-
-def test_the_textbook_finds_the_same_weights() -> None:
-    """RW-1 to RW-3, and the worked example of the page."""
-    problems, expected = [], []
-    for seed, rounds in ((1, 3), (2, 5), (3, 6)):
-        records, released, _ = transcript(seed, rounds)
-        net = np.zeros((rounds, len(CLAUSES)), dtype=np.int64)
-        for row, draws in zip(net, released, strict=True):
-            row[draws.queries] = draws.counts
-        answers = np.array([truth(record)[::2] for record in records], dtype=np.int64).T
-        problems.append((net.tolist(), answers.tolist(), 0.7, 6))
-        likelihood = likelihood_of(seed, rounds)
-        expected.append(likelihood.value(maximize_likelihood(likelihood, gap=1e-9).weights))
-    assert [value for value, _ in textbook("reweighting", *problems)] == pytest.approx(expected, rel=1e-7)
-    (line,) = printed("reweighting")
-    assert "the maximum is at a = 0.833" in worked("reweighting")
-    assert numbers(line)[1][0] == pytest.approx(0.833, abs=5e-4)

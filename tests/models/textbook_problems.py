@@ -1,0 +1,713 @@
+"""Problems for the textbooks: arguments of a page's functions, and the optimum that dpopt finds or a file states."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import comb, inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.after.reweighted_release import maximize_likelihood
+from dpopt.comparison.instances import Instance
+from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
+from dpopt.inference.distribution.fit import Distribution
+from dpopt.inference.histograms.integer_tree import best_integer_tree
+from dpopt.inference.histograms.mean_variance import MeanVariance
+from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
+from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
+from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
+from dpopt.models.best_responses.perturbed_response import (
+    UNITS,
+    constant,
+    perturbations,
+    perturbed_response,
+    selected_so_far,
+)
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
+from dpopt.models.noise_budgets.level_budgets import best_level_budgets
+from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
+from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
+from dpopt.polynomials import Target
+from dpopt.programs import certify
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.ranges.tree import Tree
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.solvers.registry import get_solver
+from dpopt.synopses.histograms.range_workload import RangeWorkload, ranges_of_nodes
+from tests.inference.fits import all_codes
+from tests.inference.histograms.small_trees import random_measurements, random_tree
+from tests.models.catalogue import MODELS, enumerated_optimum, load_script, small_instances
+from tests.models.polynomial_vertices import known_optima, numbers
+from tests.models.test_answer_polynomial import Table, deviations_of, table_of
+from tests.models.test_consistent_records import INSTANCES as CONSISTENT
+from tests.models.test_histogram_programs import INSTANCES as PARTITIONS
+from tests.models.test_max_entropy import UNIVERSE, noisy_problem, parts_of
+from tests.models.test_noise_budgets import marginal_set, sets_of
+from tests.models.test_perturbed_response import EVERYTHING, OFFSETS, SIZES, TWO, drawn, whole_rewards
+from tests.models.test_reweighting import CLAUSES, likelihood_of, transcript, truth
+from tests.models.test_small_database import OPTIMA as DATABASES
+from tests.models.test_small_database import instance as database
+
+Values = dict[str, float]
+Check = Callable[[float, Values], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Arguments of a textbook's function, between which numbers its optimum lies, and what its values must be."""
+
+    arguments: dict[str, Any]
+    low: float
+    high: float
+    check: Check | None = None
+
+
+def near(
+    optimum: float, arguments: dict[str, Any], check: Check | None = None, *, within: float = 1e-6
+) -> Problem:
+    """Return a problem with this optimum, within a share of it or, below 1, within as much."""
+    off = within * max(1.0, abs(optimum))
+    return Problem(arguments, optimum - off, optimum + off, check)
+
+
+def block(values: Values, symbol: str) -> NDArray[np.float64]:
+    """Return the values of `symbol`_0, `symbol`_1, ..."""
+    names = itertools.takewhile(values.__contains__, (f"{symbol}_{i}" for i in itertools.count()))
+    return np.array([values[name] for name in names])
+
+
+# --- best responses ---------------------------------------------------------------------------------------------------
+
+
+def literals_of(instance: Instance) -> list[list[tuple[int, str, int]]]:
+    clauses = instance.problem.clauses
+    return [
+        [
+            (int(a), "=" if sign else "!=", int(v))
+            for a, v, sign in zip(clauses.attributes[j], clauses.values[j], clauses.signs[j], strict=True)
+            if a >= 0
+        ]
+        for j in range(len(clauses))
+    ]
+
+
+def numbers_of(instance: Instance) -> list[list[int]]:
+    masks = instance.problem.clauses.accepted.tolist()
+    return [[number for number in range(32) if mask >> number & 1] for mask in masks]
+
+
+def weighted(instance: Instance, *columns: list[Any]) -> list[tuple[Any, ...]]:
+    return list(zip(instance.problem.weights.tolist(), literals_of(instance), *columns, strict=True))
+
+
+def with_negations(instance: Instance) -> dict[str, Any]:
+    literals = literals_of(instance)
+    negated = [accepted != [len(row)] for accepted, row in zip(numbers_of(instance), literals, strict=True)]
+    assert numbers_of(instance) == [
+        list(range(len(row))) if negation else [len(row)]
+        for negation, row in zip(negated, literals, strict=True)
+    ]
+    return {"clauses": weighted(instance, negated)}
+
+
+def with_parities(instance: Instance) -> dict[str, Any]:
+    odd = [accepted[0] == 1 for accepted in numbers_of(instance)]
+    assert numbers_of(instance) == [
+        list(range(int(one), len(row) + 1, 2)) for one, row in zip(odd, literals_of(instance), strict=True)
+    ]
+    return {"parities": weighted(instance, odd)}
+
+
+def with_numbers(instance: Instance) -> dict[str, Any]:
+    return {"clauses": weighted(instance, numbers_of(instance))}
+
+
+def with_gates(instance: Instance) -> dict[str, Any]:
+    assert numbers_of(instance) == [[len(row)] for row in literals_of(instance)]
+    rules = instance.problem.rules
+    return {"clauses": weighted(instance), "gates": [gate_of(rules, number) for number in range(len(rules))]}
+
+
+def gate_of(rules: ThresholdCircuit, gate: int) -> tuple[int, bool, dict[int, list[int]], dict[int, int]]:
+    terms = range(int(rules.term_starts[gate]), int(rules.term_starts[gate + 1]))
+    values = {
+        int(rules.term_attributes[term]): rules.values[
+            int(rules.value_starts[term]) : int(rules.value_starts[term + 1])
+        ].tolist()
+        for term in terms
+    }
+    entries = slice(int(rules.child_starts[gate]), int(rules.child_starts[gate + 1]))
+    children = dict(zip(rules.children[entries].tolist(), rules.coefficients[entries].tolist(), strict=True))
+    return int(rules.bounds[gate]), bool(rules.required[gate]), values, children
+
+
+RESPONSES: dict[str, Callable[[Instance], dict[str, Any]]] = {
+    "best_response": with_negations,
+    "best_response_parities": with_parities,
+    "best_response_thresholds": with_numbers,
+    "best_response_with_rules": with_gates,
+}
+
+
+def record_of(values: Values, sizes: list[int]) -> NDArray[np.int32]:
+    """Return the record of x_a_v."""
+    codes = [max(range(size), key=lambda v, a=a: values[f"x_{a}_{v}"]) for a, size in enumerate(sizes)]  # type: ignore[misc]
+    return np.array(codes, dtype=np.int32)
+
+
+def response(page: str, instance: Instance) -> Problem:
+    sizes = instance.problem.sizes.tolist()
+
+    def check(optimum: float, values: Values) -> None:
+        certificate = certify(instance.problem, record_of(values, sizes))
+        assert (certificate.feasible, certificate.objective) == (True, instance.optimum)
+
+    assert instance.optimum is not None
+    return near(instance.optimum, {"sizes": sizes, **RESPONSES[page](instance)}, check)
+
+
+def pairwise_bounds() -> list[Problem]:
+    """PB-1 to PB-9: instances of conjunctions of two or three literals; above every record, and at most dpopt's bound."""
+    found = []
+    for instance in small_instances("best_response"):
+        literals = literals_of(instance)
+        if {len(row) for row in literals} <= {2, 3} and numbers_of(instance) == [
+            [len(row)] for row in literals
+        ]:
+            lifted = pairwise_lifting(instance.problem)
+            bound = lifted.evaluate(get_solver("highs").solve(lifted).require_solution())
+            assert bound >= enumerated_optimum(instance.problem) - 1e-6
+            found.append(
+                near(bound, {"sizes": instance.problem.sizes.tolist(), "clauses": weighted(instance)})
+            )
+    return found
+
+
+def perturbed_responses() -> list[Problem]:
+    """PR-1 and PR-2."""
+    found = []
+    for seed, weights in enumerate(([2, -1], [3, 3], [-2, 1])):
+        selected = selected_so_far(SIZES, TWO, np.array(weights), EVERYTHING)
+        shaken = perturbations(selected, drawn(selected, seed), 1.0, signed=True)
+        rewards = np.maximum(whole_rewards(selected, shaken, 0) / UNITS, -1e3)
+        problem = perturbed_response(selected, shaken, 0)
+        record = get_solver("cp-sat").solve(problem, hint=shaken.hints[0].copy()).require_solution()
+        objective = (problem.objective(record.astype(np.int32)) + constant(shaken, 0)) / UNITS
+        arguments = {
+            "sizes": SIZES.tolist(),
+            "queries": [(weights[0], [(0, 1), (2, 3)]), (weights[1], [(1, 0)])],
+            "rewards": [part.tolist() for part in np.split(rewards, OFFSETS[1:3])],
+        }
+        found.append(near(objective, arguments, within=1e-9))
+    return found
+
+
+# --- histograms -------------------------------------------------------------------------------------------------------
+
+
+def children_of(tree: Tree) -> list[list[int]]:
+    first, children = tree.first_child.tolist(), tree.children.tolist()
+    return [list(range(start, start + number)) for start, number in zip(first, children, strict=True)]
+
+
+def trees() -> list[Problem]:
+    """TC-1 to TC-6: any sign, not negative, and in whole numbers; with nodes that are not measured, and known ones."""
+    generator = np.random.default_rng(11)
+    found = []
+    for exact in (0.0, 0.0, 0.3):
+        tree = next(
+            tree for tree in iter(lambda: random_tree(generator, most=8, deepest=3), None) if tree.bins >= 4
+        )
+        values, variances = random_measurements(generator, tree, unmeasured=0.2, exact=exact)
+        lost = np.isinf(variances) & (tree.children == 0)
+        values[lost], variances[lost] = generator.normal(size=int(lost.sum())), 1.5
+        given = {
+            "tree": children_of(tree),
+            "values": np.nan_to_num(values).tolist(),
+            "variances": variances.tolist(),
+        }
+        whole = best_integer_tree(tree, values, variances)
+        assert whole.certified
+        answers = [least_squares(tree, values, variances), nonnegative_least_squares(tree, values, variances)]
+        measured = np.flatnonzero((variances > 0) & np.isfinite(variances))
+        forms: list[dict[str, float]] = [{}, {"least": 0.0}, {"largest": 60}]
+        for options, answer in zip(forms, [*answers, whole.values], strict=True):
+
+            def check(optimum: float, found: Values, options: object = options, answer: Any = answer) -> None:
+                counts = block(found, "x")
+                if "largest" in str(options):  # several trees may be nearest
+                    np.testing.assert_allclose(counts, np.rint(counts), atol=1e-6)
+                else:
+                    np.testing.assert_allclose(counts, answer, atol=0.01)
+
+            gaps = (answer[measured] - values[measured]) ** 2 / variances[measured]
+            found.append(near(float(gaps.sum()), {**given, **options}, check, within=1e-5))
+    return found
+
+
+def sequences() -> list[Problem]:
+    """IR-1 to IR-5."""
+    generator = np.random.default_rng(5)
+    values = generator.normal(4, 5, 8).round(3).tolist()
+    weights = generator.uniform(0.5, 3, 8).round(3).tolist()
+    found = []
+    for bounds, total in itertools.product([(None, None), (0.0, 7.0)], [None, 20.0]):
+        own = isotonic(values, weights=weights, lower=bounds[0], upper=bounds[1], total=total)
+
+        def check(optimum: float, found: Values, own: Any = own) -> None:
+            np.testing.assert_allclose(block(found, "s"), own, atol=0.01)
+
+        least = 0.5 * float((np.array(weights) * (own - values) ** 2).sum())
+        arguments = {"values": values, "weights": weights, "bounds": bounds, "total": total}
+        found.append(near(least, arguments, check, within=1e-5))
+    for bounds in ((None, None), (0.0, 7.0)):
+        own = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
+        least = float((np.array(weights) * np.abs(own - values)).sum())
+        found.append(near(least, {"values": values, "weights": weights, "bounds": bounds, "absolute": True}))
+    return found
+
+
+def degrees() -> list[Problem]:
+    """GS-1 to GS-5: where dpopt's bound meets its distance, and never below that bound."""
+    generator = np.random.default_rng(2)
+    found, proven = [], 0
+    for _ in range(4):
+        values = np.sort(np.rint(generator.normal(2.5, 2.5, 6)))[::-1].tolist()
+        own = nearest_graphical(values[::-1])
+        proven += own.gap < 1e-6
+        low, high = own.squared_distance - own.gap - 1e-9, own.squared_distance + 1e-9
+
+        def check(optimum: float, values: Values) -> None:
+            assert is_graphical(degrees_of(values)[::-1])
+
+        found.append(Problem({"values": values}, low / 2, high / 2, check))
+    assert proven >= 2
+    return found
+
+
+def degrees_of(values: Values) -> list[int]:
+    """Return the degrees: d_i, or how many of x_i_v are 1."""
+    if "d_0" in values:
+        return np.rint(block(values, "d")).astype(int).tolist()
+    rows = sorted({int(name.split("_")[1]) for name in values if name.startswith("x_")})
+    return [round(sum(one for name, one in values.items() if name.startswith(f"x_{i}_"))) for i in rows]
+
+
+def partitions() -> list[Problem]:
+    """IV-1 to IV-4 as programs, IV-5 and IV-6 as the recursion."""
+    recursion = load_script(MODELS / "interval_partition" / "interval_partition_textbook.py").recursion
+    found = []
+    for one, by in itertools.product(PARTITIONS[:4], ("error", "depth")):
+        arguments = {"x": one["values"], "intervals": one["intervals"], "by": by}
+        cost, ends = recursion(**arguments)
+        assert abs(cost - one[by]["optimum"]) <= 1e-6
+        assert ends == sorted(ends)
+        found.append(near(one[by]["optimum"], arguments))
+    return found
+
+
+# --- noise budgets ----------------------------------------------------------------------------------------------------
+
+
+def level_budgets() -> list[Problem]:
+    """LB-1 to LB-5 with Gaussian noise: one group of all ranges, and groups of sizes beside their references."""
+    bins, amount = 16, 0.3
+    every = [(start, start + size) for size in range(1, bins + 1) for start in range(bins - size + 1)]
+    groups_of = {
+        "all": [every],
+        "sizes:1,4,16": [[one for one in every if one[1] - one[0] == size] for size in (1, 4, 16)],
+    }
+    found = []
+    for sensitivity, (text, groups) in itertools.product((1, 2), groups_of.items()):
+        program = RangeWorkload.parse(text, bins).program(
+            amount=amount, sensitivity=sensitivity, gaussian=True, known_total=False
+        )
+        least = program.objective(best_level_budgets(program).amounts)
+        arguments = {
+            "bins": bins,
+            "groups": groups,
+            "references": program.references.tolist(),
+            "amount": amount,
+            "sensitivity": sensitivity,
+        }
+
+        def check(optimum: float, values: Values) -> None:
+            assert abs(block(values, "b").sum() - amount) <= 1e-6
+
+        found.append(
+            Problem(arguments, least * (1 - 2e-3), least * (1 + 1e-6), check)
+        )  # small levels are left out
+    return found
+
+
+def hierarchy_budgets() -> list[Problem]:
+    """HB-1 to HB-5: no worse than the search, whose small levels are left out."""
+    found = []
+    for sensitivity, bins in itertools.product((1, 2), (2, 4, 8)):
+        sizes = [2**h for h in range(bins.bit_length() - 1, -1, -1)]
+        levels = [[list(range(start, start + size)) for start in range(0, bins, size)] for size in sizes]
+        tree = Tree.balanced(bins, 2)
+        variance = MeanVariance(tree, ranges_of_nodes(tree), False)
+        program = HierarchyProgram(variance, len(levels), 0, 0.3, sensitivity, True, 0.02)
+        own = best_hierarchy_budgets(program)
+
+        def check(optimum: float, values: Values, program: HierarchyProgram = program) -> None:
+            assert abs(program.evaluate(block(values, "b"))[0] - optimum) <= 1e-6 * optimum
+
+        low, high = program.lower_bound(own.amounts) * (1 - 1e-6), own.variance * (1 + 1e-6)
+        found.append(Problem({"levels": levels, "amount": 0.3, "sensitivity": sensitivity}, low, high, check))
+    return found
+
+
+def allocations() -> list[Problem]:
+    """NA-1 to NA-5."""
+    measured = load_script(MODELS / "noise_allocation" / "noise_allocation_textbook.py").measured
+    found = []
+    for sizes, workload, rho, sensitivity, n, theta in (
+        ([3, 3], [(0, 1)], 0.5, 1, 4, 0.25),
+        ([2, 3, 4], [(0, 1), (1, 2)], 0.05, 2, 20, 0.3),
+        ([2, 5, 3], [(0, 1, 2)], 0.01, 1, 100, 0.2),
+    ):
+        program = allocation_program(
+            marginal_set(sizes, workload), rho=rho, size=n, sensitivity=sensitivity, signal=theta
+        )
+        assert measured(workload) == sets_of(program.candidates)
+        arguments = {"sizes": sizes, "workload": workload, "rho": rho, "sensitivity": sensitivity, "n": n}
+        least = program.objective(solve_allocation(program))
+        found.append(Problem({**arguments, "theta": theta}, least * (1 - 1e-5), least * (1 + 1e-5)))
+    return found
+
+
+# --- polynomials ------------------------------------------------------------------------------------------------------
+
+
+def floats(text: str) -> list[float]:
+    return [float(one) for one in numbers(text)]
+
+
+def polynomials(page: str) -> list[Problem]:
+    """MP-1 to MP-4, CB-1 to CB-3, AN-1 and AN-2: the known optima of a page."""
+    found = []
+    for row in known_optima(MODELS / page / "known_optima.csv"):
+        arguments: dict[str, Any] = {"values": floats(row["values"])}
+        if "weights" in row:
+            arguments["weights"] = floats(row["weights"])
+        if "degree" in row:
+            arguments["degree"] = int(row["degree"])
+        if "keeps_zero" in row:
+            arguments["keeps_zero"] = row["keeps_zero"] == "1"
+        if page == "coefficient_budget":
+            arguments["error"] = float(Fraction(row["error"]))
+        optimum = row["error"] if page == "minimax_polynomial" else row["objective"]
+        found.append(near(float(Fraction(optimum)), arguments))
+    return found
+
+
+def budgets() -> list[Problem]:
+    """CB-1 to CB-4."""
+    limited = {"values": [0] + [1] * 8, "degree": 4, "limit": 1.0, "keeps_zero": True}
+    return [*polynomials("coefficient_budget"), near(105 / 463, limited)]
+
+
+def answer_polynomials() -> list[Problem]:
+    """AQ-1 to AQ-4; in two numbers with pairs that do not occur and sizes that are not counted."""
+    values = [
+        (Target.conjunction(5).values, [0.01, 0.03, 0.1], 3.0),
+        (Target.disjunction(6).values, [0.001, 0.002, 0.01, 0.02], 2.5),
+        (Target.at_least(3, 5).values, [0.02, inf, 0.03, 0.05], 2.0),
+        ((None, None, Fraction(0), Fraction(1, 3), Fraction(1)), [0.3, 0.2, 0.5], 1.0),
+    ]
+    found = []
+    for target, one_size, zeta in values:
+        own = best_answer(target, np.array(one_size), zeta)
+        column: Table = tuple((value,) for value in target)
+        found.append(answer_polynomial(column, [[inf], *([u] for u in one_size)], zeta, own))
+    with_none: Table = ((None, None), *table_of(Target.conjunction(2), 1))
+    for table, level, growth, sizes in (
+        (table_of(Target.conjunction(4), 2), 0.01, 2.0, 3),
+        (table_of(Target.disjunction(5), 1), 0.002, 1.5, 2),
+        (with_none, 0.02, 1.3, 3),
+    ):
+        deviations = deviations_of(table, level, growth, sizes)
+        mixed = best_mixed_answer(table, deviations, 2.5)
+        found.append(answer_polynomial(table, deviations.tolist(), 2.5, mixed))
+    return found
+
+
+def answer_polynomial(table: Table, deviations: list[list[float]], zeta: float, own: Any) -> Problem:
+    def check(optimum: float, values: Values) -> None:
+        gamma = values["gamma"]
+        assert abs(own.approximation - gamma) <= max(1e-2 * gamma, 1e-6)
+        a = {tuple(map(int, name.split("_")[1:])): one for name, one in values.items() if name[0] == "a"}
+        worst = max(
+            abs(sum(one * comb(s, i) * comb(u, j) for (i, j), one in a.items()) - float(value))
+            for s, row in enumerate(table)
+            for u, value in enumerate(row)
+            if value is not None
+        )
+        assert abs(worst - gamma) <= 1e-6
+
+    target = [[None if one is None else float(one) for one in row] for row in table]
+    arguments = {"target": target, "deviations": deviations, "zeta": zeta}
+    bound = own.bound(zeta)
+    return Problem(arguments, bound * (1 - 1e-5), bound * (1 + 1e-5), check)
+
+
+def lists() -> list[Problem]:
+    """DL-2 to DL-4 as all ways through the graphs, written out one by one."""
+    rows = known_optima(MODELS / "decision_lists" / "known_optima.csv")
+    return [
+        near(
+            float(Fraction(row["objective"])),
+            {"k": int(row["k"]), "r": int(row["r"]), "weights": floats(row["weights"])},
+        )
+        for row in rows
+    ]
+
+
+def halfspaces() -> list[Problem]:
+    """HD-1 to HD-3."""
+    found = []
+    for row in known_optima(MODELS / "halfspace_debiasing" / "known_optima.csv"):
+        responses, noise = [floats(one) for one in row["responses"].split(";")], floats(row["noise"])
+
+        def check(optimum: float, values: Values, responses: Any = responses, noise: Any = noise) -> None:
+            factors = block(values, "a") if "a_0" in values else block(values, "up") - block(values, "down")
+            worst = np.abs(np.array(responses) @ factors - 1.0).max()
+            assert abs(worst + np.abs(factors) @ np.array(noise) - optimum) <= 1e-6
+
+        found.append(near(float(Fraction(row["objective"])), {"responses": responses, "noise": noise}, check))
+    return found
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def consistent() -> list[Problem]:
+    """CR-1 to CR-4, both senses."""
+    found = []
+    for one in CONSISTENT.values():
+        arguments = {
+            "kinds": one["kinds"],
+            "answers": one["answers"],
+            "sets": {tuple(part["set"]): tuple(part["band"]) for part in one["sets"]},
+            "sums": {tuple(part["pair"]): tuple(part["band"]) for part in one["sums"]},
+            "records": one["records"],
+        }
+        found += [
+            near(float(Fraction(one[end])), {**arguments, "largest": end == "most"})
+            for end in ("least", "most")
+        ]
+    return found
+
+
+def entropies() -> list[Problem]:
+    """ME-1 to ME-3: the same distribution as dual ascent's."""
+    found = []
+    for seed in range(4):
+        start, members = noisy_problem(seed)
+        distribution = Distribution(UNIVERSE, start)
+        for _ in range(5_000):
+            if distribution.ascend(members) < 1e-12:
+                break
+        kept = np.flatnonzero(start)  # the textbook knows no cells of mass 0
+        place = {int(cell): number for number, cell in enumerate(kept)}
+        parts = [
+            [[place[cell] for cell in part if cell in place] for part in parts_of(one)] for one in members
+        ]
+        measurements = [
+            (cells, one.values.tolist(), one.slack, one.weight)
+            for cells, one in zip(parts, members, strict=True)
+        ]
+
+        def check(optimum: float, values: Values, masses: Any = distribution.p[kept]) -> None:
+            np.testing.assert_allclose(block(values, "p"), masses, atol=2e-4)
+
+        arguments = {"start": start[kept].tolist(), "measurements": measurements}
+        found.append(near(distribution.bracket(members)[0], arguments, check))
+    return found
+
+
+def projections() -> list[Problem]:
+    """PJ-1 to PJ-3."""
+    generator = np.random.default_rng(4)
+    sizes = [2, 3, 2]
+    literals = [
+        [(a, str(generator.choice(["=", "!="])), int(generator.integers(sizes[a]))) for a in chosen]
+        for chosen in ([0], [1], [2], [0, 1], [1, 2], [0, 2], [0, 1, 2], [2, 1])
+    ]
+    attributes = np.full((len(literals), 3), -1, dtype=np.int32)
+    values, signs = np.zeros_like(attributes), np.zeros(attributes.shape, dtype=np.bool_)
+    for row, query in enumerate(literals):
+        for at, (a, sign, v) in enumerate(query):
+            attributes[row, at], values[row, at], signs[row, at] = a, v, sign == "="
+    noisy = [round(float(y), 3) for y in generator.uniform(-0.1, 1, len(literals))]
+    clauses = Clauses.conjunctions(attributes, values, signs)
+    problem = FitProblem(
+        np.array(sizes, dtype=np.int32), (FitTerm(clauses, np.array(noisy)),), NO_RULES, all_codes(sizes)
+    )
+    least = fit(problem, FitSettings(records=5, rounds=50)).objective
+
+    def check(optimum: float, values: Values) -> None:
+        assert abs(block(values, "w").sum() - 1) <= 1e-6
+
+    arguments = {"sizes": sizes, "queries": literals, "values": noisy}
+    return [Problem(arguments, least * (1 - 1e-6), least * (1 + 1e-6), check)]
+
+
+def reweightings() -> list[Problem]:
+    """RW-1 to RW-3."""
+    found = []
+    for seed, rounds in ((1, 3), (2, 5), (3, 6)):
+        records, released, _ = transcript(seed, rounds)
+        net = np.zeros((rounds, len(CLAUSES)), dtype=np.int64)
+        for row, draws in zip(net, released, strict=True):
+            row[draws.queries] = draws.counts
+        answers = np.array([truth(record)[::2] for record in records], dtype=np.int64).T
+        likelihood = likelihood_of(seed, rounds)
+        largest = likelihood.value(maximize_likelihood(likelihood, gap=1e-9).weights)
+        arguments = {"net": net.tolist(), "answers": answers.tolist(), "eta": 0.7, "draws": 6}
+        found.append(near(largest, arguments, within=1e-7))
+    return found
+
+
+def databases() -> list[Problem]:
+    """SD-1 to SD-4."""
+    difference = load_script(MODELS / "small_database" / "small_database_textbook.py").largest_difference
+    found = []
+    for row in DATABASES[::3]:
+        answers, targets, records, objective = database(row)
+        arguments = {"answers": answers.tolist(), "targets": targets, "m": records}
+
+        def check(
+            optimum: float, values: Values, arguments: Any = arguments, objective: Fraction = objective
+        ) -> None:
+            counts = np.rint(block(values, "n")).astype(int).tolist()
+            assert sum(counts) == arguments["m"]
+            assert difference(arguments["answers"], arguments["targets"], counts) == objective
+
+        found.append(near(float(objective), arguments, check))
+    return found
+
+
+PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
+    **{
+        page: lambda page=page: [response(page, one) for one in small_instances(page)]  # type: ignore[misc]
+        for page in RESPONSES
+    },
+    "answer_polynomial": answer_polynomials,
+    "approximation_plus_noise": lambda: polynomials("approximation_plus_noise"),
+    "best_response_pairwise_bound": pairwise_bounds,
+    "coefficient_budget": budgets,
+    "consistent_records": consistent,
+    "decision_lists": lists,
+    "graphical_sequences": degrees,
+    "halfspace_debiasing": halfspaces,
+    "hierarchy_budgets": hierarchy_budgets,
+    "interval_partition": partitions,
+    "isotonic_regression": sequences,
+    "level_budgets": level_budgets,
+    "max_entropy": entropies,
+    "minimax_polynomial": lambda: polynomials("minimax_polynomial"),
+    "noise_allocation": allocations,
+    "perturbed_response": perturbed_responses,
+    "projection": projections,
+    "reweighting": reweightings,
+    "small_database": databases,
+    "tree_consistency": trees,
+}
+
+
+@cache
+def problems_of(page: str) -> list[Problem]:
+    """Return the problems of a page beside its examples."""
+    return PROBLEMS[page]()
+
+
+def stated_optima(page: str) -> list[tuple[float, float]]:
+    """Return the optima that a page states in its worked example and its exercise, in order, and how exact each is."""
+    text = (MODELS / page / "README.md").read_text(encoding="utf-8")
+    found = []
+    for part in ("Worked example", "Exercise"):
+        section = text.partition(f"## {part}\n")[2].partition("\n## ")[0]
+        (sentence,) = re.findall(r"^.*?(?:Optimum|Optima)\b[^:]*:\s+(.+)\Z", section.strip(), re.DOTALL)
+        without = re.sub(r"\([^)]*\)|[A-Z]{2}-\d+|v = [\d/]+|at 0", "", sentence)
+        for number in re.findall(r"-?\d+(?:\.\d+)?(?:/\d+)?", without):
+            digits = len(number.partition(".")[2]) if "." in number else None
+            found.append((float(Fraction(number)), 1e-6 if digits is None else 0.51 * 10.0**-digits))
+    return found
+
+
+POINTS: list[tuple[str, int, Values, str]] = [
+    ("answer_polynomial", 0, {"a_0_0": -0.2333, "a_1_0": 0.4667, "a_2_0": 0.0667}, "a = 0.4667, b = 0.0667"),
+    ("approximation_plus_noise", 0, {"a_0": 0, "a_1": 1}, "a = 0, 1 and 1/4"),
+    ("best_response", 0, {"x_0_1": 1, "x_1_2": 1, "x_2_1": 1}, "(1, 2, 1) is the only optimal record"),
+    ("best_response_thresholds", 0, {"x_0_1": 1, "x_1_0": 1, "x_2_1": 1, "x_3_2": 1}, "So (1, 0, 1, 2) has"),
+    ("best_response_with_rules", 0, {"x_0_2": 1, "x_1_1": 1, "x_2_0": 1}, "at the record (2, 1, 0) alone"),
+    ("coefficient_budget", 0, {"a_0": 0, "a_1": 0.75, "a_2": -0.25}, "a_2 = -1/4"),
+    ("hierarchy_budgets", 0, {"b_0": 0.191, "b_1": 0.309}, "b_1 = p_1 / 2 = 0.309, b_0 = 0.191"),
+    (
+        "isotonic_regression",
+        0,
+        dict(zip(("s_0", "s_1", "s_2", "s_3"), (11, 11, 11, 15), strict=True)),
+        "11, 11, 11, 15",
+    ),
+    (
+        "isotonic_regression",
+        1,
+        dict(zip(("s_0", "s_1", "s_2", "s_3"), (12, 12, 12, 16), strict=True)),
+        "12, 12, 12, 16",
+    ),
+    ("isotonic_regression", 2, {"s_2": 10}, "the median of the three is 10"),
+    ("level_budgets", 0, {"b_0": 0.366, "b_1": 0.134}, "b_0 = 0.366, b_1 = 0.134"),
+    ("level_budgets", 1, {"b_0": 0.25, "b_1": 0.25}, "b = 1/4"),
+    ("max_entropy", 0, {"p_0": 0.25, "p_1": 0.75}, "s_1 = 3/4"),
+    ("max_entropy", 1, {"p_0": 0.2, "p_1": 0.8}, "s_1 = 0.8"),
+    ("minimax_polynomial", 0, {"p_0": 0, "p_1": 6 / 7, "p_2": 8 / 7, "p_3": 6 / 7}, "p = 0, 6/7, 8/7, 6/7"),
+    ("noise_allocation", 0, {"s_0": 0.429, "s_1": 0.429, "s_2": 0.142}, "= .429, leaving .142"),
+    ("noise_allocation", 1, {"s_0": 0.0162, "s_2": 0.968}, "x = 0.0162"),
+    ("perturbed_response", 0, {"x_0_1": 1, "x_1_0": 1}, "so the record is (1, 0)"),
+    ("perturbed_response", 1, {"x_0_2": 1, "x_1_1": 1}, "the record is (2, 1)"),
+    (
+        "projection",
+        0,
+        {"w_0": 0, "w_1": 4 / 15, "w_2": 7 / 15, "w_3": 4 / 15},
+        "4/15 for (1, 1), 7/15 for (1, 0)",
+    ),
+    ("reweighting", 0, {"w_0": 0.8332}, "the maximum is at a = 0.833"),
+    ("reweighting", 1, {"w_0": 0}, "so a = 0"),
+    ("small_database", 0, {"n_0": 0, "n_1": 1, "n_2": 1, "n_3": 0}, "(n = 0, 1, 1, 0)"),
+    (
+        "tree_consistency",
+        0,
+        {f"x_{v}": x for v, x in enumerate((14, 3, 11, 3, 0, 11, 0))},
+        "(14; 3, 11; 3, 0, 11, 0)",
+    ),
+    (
+        "tree_consistency",
+        1,
+        {f"x_{v}": x / 7 for v, x in enumerate((103, 20, 83, 31, -11, 80, 3))},
+        "(103; 20, 83; 31, -11, 80, 3) / 7",
+    ),
+    (
+        "tree_consistency",
+        2,
+        {f"x_{v}": x / 13 for v, x in enumerate((196, 45, 151, 45, 0, 147, 4))},
+        "(196; 45, 151; 45, 0, 147, 4) / 13",
+    ),
+    (
+        "tree_consistency",
+        4,
+        {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25},
+        "11/4, -1/4, 43/4, -1/4",
+    ),
+]
+"""Page, number of the example, values that its solution has, and the words by which the page says so."""
