@@ -183,7 +183,9 @@ def pairwise_bounds() -> list[Problem]:
             [len(row)] for row in literals
         ]:
             lifted = pairwise_lifting(instance.problem)
-            bound = lifted.evaluate(get_solver("highs").solve(lifted).require_solution())
+            bound = lifted.evaluate(
+                np.asarray(get_solver("highs").solve(lifted).require_solution(), dtype=np.float64)
+            )
             assert bound >= enumerated_optimum(instance.problem) - 1e-6
             found.append(
                 near(bound, {"sizes": instance.problem.sizes.tolist(), "clauses": weighted(instance)})
@@ -296,7 +298,7 @@ def degrees() -> list[Problem]:
 def degrees_of(values: Values) -> list[int]:
     """Return the degrees: d_i, or how many of x_i_v are 1."""
     if "d_0" in values:
-        return np.rint(block(values, "d")).astype(int).tolist()
+        return [round(one) for one in block(values, "d").tolist()]
     rows = sorted({int(name.split("_")[1]) for name in values if name.startswith("x_")})
     return [round(sum(one for name, one in values.items() if name.startswith(f"x_{i}_"))) for i in rows]
 
@@ -370,12 +372,13 @@ def hierarchy_budgets() -> list[Problem]:
 def allocations() -> list[Problem]:
     """NA-1 to NA-5."""
     measured = load_script(MODELS / "noise_allocation" / "noise_allocation_textbook.py").measured
-    found = []
-    for sizes, workload, rho, sensitivity, n, theta in (
+    examples: list[tuple[list[int], list[tuple[int, ...]], float, int, int, float]] = [
         ([3, 3], [(0, 1)], 0.5, 1, 4, 0.25),
         ([2, 3, 4], [(0, 1), (1, 2)], 0.05, 2, 20, 0.3),
         ([2, 5, 3], [(0, 1, 2)], 0.01, 1, 100, 0.2),
-    ):
+    ]
+    found = []
+    for sizes, workload, rho, sensitivity, n, theta in examples:
         program = allocation_program(
             marginal_set(sizes, workload), rho=rho, size=n, sensitivity=sensitivity, signal=theta
         )
