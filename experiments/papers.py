@@ -110,7 +110,7 @@ def overview() -> Iterator[str]:
     yield "| experiment | paper | what it repeats | compared | agree | disagree |"
     yield "|---|---|---|---|---|---|"
     for name, (paper, found) in every.items():
-        places = dict.fromkeys(one.where.split(" (")[0] for one in found)
+        places = sorted({one.where.split(" (")[0] for one in found})
         counts = (sum(one.agrees is verdict for one in found) for verdict in (True, False))
         yield (
             f"| [{name}]({name}/README.md) | {paper.cited} | {'; '.join(places)} | {len(found)} | "
