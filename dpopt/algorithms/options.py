@@ -188,7 +188,7 @@ FittedRecords = Annotated[
     int | None,
     Option(
         "Number of records that are fitted to the noisy counts; if left out 5,000 (kept ten times) with smoothing, and "
-        "20,000 without.",
+        "20,000 without (2,000 with --solver).",
         _records,
     ),
 ]
@@ -205,6 +205,8 @@ class Options:
     """Name, as on the command line."""
     answers_only: ClassVar[bool] = False
     """Whether answers are released, and no records."""
+    solver_takes: ClassVar[str] = "MAX_CSP"
+    """The `Capability` that the option `solver` asks for."""
     known: ClassVar[Mapping[str, tuple[Any, Option]]] = {}
     """Type and meaning of every option, by name."""
 
@@ -232,20 +234,22 @@ class Options:
 
     @property
     def solver_name(self) -> str:
-        """Name of the best-response solver; the usual one where the algorithm has none."""
+        """Name of the solver; the local search stands for methods of our own."""
         given = getattr(self, "solver", AUTO)
         name = given if isinstance(given, str) else given.name
         return LOCAL_SEARCH if name == AUTO else str(name)
 
     @property
     def own_solver(self) -> Solver | None:
-        """The best-response solver, where it was given as an object and not by name."""
+        """The solver, where it was given as an object and not by name."""
         given: str | Solver = getattr(self, "solver", AUTO)
         return None if isinstance(given, str) else given
 
     def shared_with(self, kind: type[Options]) -> dict[str, Any]:
-        """Return the options that another kind has, too."""
-        return {name: getattr(self, name) for name in self.known if name in kind.known}
+        """Return the options that another kind has, too, in the same meaning."""
+        return {
+            name: getattr(self, name) for name, what in self.known.items() if kind.known.get(name) == what
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a JSON object: a solver by its name, a decimal number as a text."""
@@ -259,7 +263,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Options):
-    """The algorithm with the least predicted mean error, by public values; it has the options that all candidates share."""
+    """The algorithm with the least predicted mean error, by public values; candidates get the options that they have, too."""
 
     algorithm = AUTO
     solver: SolverName = AUTO
@@ -354,8 +358,8 @@ class Projection(Options):
     column_generation: Annotated[
         int | None,
         Option(
-            "The most rounds of column generation, which weights the records and bounds the gap to the best fit; 0 if left"
-            " out. Not with smoothing.",
+            "The most rounds of column generation, which weights the records and bounds the gap to the best fit; if left out "
+            "0, and 50 where a solver is named. Not with smoothing.",
             partial(whole_number, "the rounds of column generation", least=0),
         ),
     ] = None
@@ -370,14 +374,38 @@ class Projection(Options):
     solver: Annotated[
         str | Solver,
         Option(
-            "Solver that looks for new records in column generation; auto is the built-in search. See 'dpopt solvers'."
+            "Solver that finds the best weights of records in column generation, a convex quadratic program, such as clarabel; "
+            "auto is our own method. See 'dpopt solvers'. In Python also an object with the methods of Solver."
+        ),
+    ] = AUTO
+    pricing_solver: Annotated[
+        str,
+        Option(
+            "Solver that looks for new records in column generation, such as cp-sat; auto is our own search. See 'dpopt "
+            "solvers'."
         ),
     ] = AUTO
     seed: Seed = 0
+    solver_takes = "CONVEX_QP"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
+        if self.names_solver and (self.smoothing or self.column_generation == 0):
+            raise PlanError(
+                "--solver and --pricing-solver work in column generation; leave --smoothing and --column-generation 0 out, or "
+                "name no solver"
+            )
+
+    @property
+    def pricing_name(self) -> str:
+        """Name of the solver that looks for new records."""
+        return LOCAL_SEARCH if self.pricing_solver == AUTO else self.pricing_solver
+
+    @property
+    def names_solver(self) -> bool:
+        """Whether records are weighed or found by a solver that the user named."""
+        return (self.solver_name, self.pricing_name) != (LOCAL_SEARCH, LOCAL_SEARCH)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,13 +17,14 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.evaluate import uniform_answers
-from dpopt.algorithms.options import Auto, Options, PlanRequest
+from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
 from dpopt.errors import DpoptError, PlanError
 from dpopt.files.codec import encode
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.solver import Capability
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
@@ -235,7 +236,9 @@ def prepare(
     """
     terms.check()
     options = terms.algorithm
-    require_solver(options.own_solver or options.solver_name)
+    require_solver(options.own_solver or options.solver_name, Capability[options.solver_takes])
+    if isinstance(options, Projection):
+        require_solver(options.pricing_name)
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(declared, accepted=terms.accept_draft)
     queries = parse_workload(workload, declared) if isinstance(workload, str) else workload

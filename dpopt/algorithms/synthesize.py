@@ -13,7 +13,7 @@ from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
-from dpopt.algorithms.registry import algorithm_of
+from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release import job_of, refuse_ended, release, resume
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.stating import prepare, remarks_on
@@ -27,7 +27,7 @@ from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
-from dpopt.programs.solver import Solver
+from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
@@ -197,8 +197,9 @@ def continue_run(
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)
+    asked = job.terms.algorithm if isinstance(job, Asked) else OPTIONS[job.plan.algorithm]
     planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
-    require_solver_again(planned, solver)
+    require_solver_again(planned, solver, Capability[asked.solver_takes])
     with stage(progress, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
     if isinstance(job, Job):

@@ -193,7 +193,13 @@ class Model:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
         return self._checked(verified(self.program, chosen.solve(self.program, within)))
 
-    def solve_for_release(self, solver: str | Solver, *, seconds: float | None = None) -> Solution:
+    def solve_for_release(
+        self,
+        solver: str | Solver,
+        *,
+        seconds: float | None = None,
+        limits: SolveLimits | None = None,
+    ) -> Solution:
         """Solve the model by a solver that the user of a release named, and insist on a point.
 
         Parameters as of `solve`.
@@ -213,7 +219,7 @@ class Model:
                 f"{self.name} has {entries:,} coefficients here; solvers are handed {LARGEST_FOR_SOLVERS:,} at most. "
                 "Leave the solver out"
             )
-        found = self.solve(solver, seconds=seconds)
+        found = self.solve(solver, seconds=seconds, limits=limits)
         if not found.value:
             raise ProgramError(
                 f"{found.result.solver} found no answer to {self.name}: {found.termination.value} "

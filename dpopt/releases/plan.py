@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from enum import Enum
 from math import isfinite
 from operator import index
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 from dpopt.errors import PlanError
 
@@ -61,10 +62,13 @@ class PlanBy(Enum):
 class Plan(ABC):
     """Everything that is decided before any private record is touched; it depends on public values only.
 
-    The plans of an algorithm are a frozen dataclass below this one. On file it has its version, its algorithm, and every field.
+    The plans of an algorithm are a frozen dataclass below this one. On file it has its version, its algorithm, and every field,
+    except those in `left_out` that have the value there.
     """
 
     __slots__ = ()
+    left_out: ClassVar[Mapping[str, str]] = {}
+    """Fields that came later, and the value with which older files go on."""
     algorithm: str
     """Name of the algorithm, as on the command line."""
     size: int
@@ -126,7 +130,12 @@ class Plan(ABC):
         """Return the plan as a JSON object."""
         from dpopt.files.codec import encode
 
-        return encode(self, {"dpopt_plan": PLAN_VERSION, "algorithm": self.algorithm})
+        named = encode(self, {"dpopt_plan": PLAN_VERSION, "algorithm": self.algorithm})
+        return {
+            name: value
+            for name, value in named.items()
+            if name not in self.left_out or value != self.left_out[name]
+        }
 
     @classmethod
     def from_json(cls, obj: object) -> Self:
@@ -139,7 +148,8 @@ class Plan(ABC):
         header: dict[str, object] = {"dpopt_plan": PLAN_VERSION}
         if (name := cls._only_algorithm()) is not None:
             header["algorithm"] = name
-        return decode(cls, obj, "plan.json", PlanError, header=header)
+        given = {**cls.left_out, **obj} if isinstance(obj, dict) else obj
+        return decode(cls, given, "plan.json", PlanError, header=header)
 
     @classmethod
     def of(cls, plan: Plan) -> Self:

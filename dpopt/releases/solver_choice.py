@@ -74,15 +74,25 @@ def require_available(solver: Solver) -> Solver:
     return solver
 
 
-def require_solver(given: str | Solver) -> None:
-    """Refuse a solver that is unknown or cannot run here.
+def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) -> None:
+    """Refuse a solver that is unknown, cannot run here, or does not take what it is to solve.
 
-    Raises SolverUnavailableError with the reason and what to do.
+    Weighted clauses are written out for solvers that do not take them; the local search stands for methods of our own.
+
+    Raises SolverUnavailableError or PlanError with the reason and what to do.
     """
-    require_available(clause_solver(given))
+    if takes is Capability.MAX_CSP or given == registry.DEFAULT:
+        require_available(clause_solver(given))
+        return
+    solver = registry.get_solver(given)
+    if takes not in solver.capabilities:
+        known = ((name, _loaded(name)) for name in registry.solver_names())
+        others = ", ".join(name for name, one in known if one is not None and takes in one.capabilities)
+        raise PlanError(f"{solver.name} does not take {takes.value}; {others} do")
+    require_available(solver)
 
 
-def require_solver_again(name: str, given: Solver | None) -> None:
+def require_solver_again(name: str, given: Solver | None, takes: Capability = Capability.MAX_CSP) -> None:
     """Refuse to continue a run without the solver that it began with, which may have been no registered one.
 
     Raises PlanError if another solver is given; SolverUnavailableError if none is given and none of the name is registered,
@@ -97,7 +107,7 @@ def require_solver_again(name: str, given: Solver | None) -> None:
             f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in Python, "
             "with continue_run(..., solver=...)"
         )
-    require_solver(name if given is None else given)
+    require_solver(name if given is None else given, takes)
 
 
 def solver_with_duals(name: str | None) -> Solver:

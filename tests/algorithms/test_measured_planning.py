@@ -54,6 +54,38 @@ def planned(algorithm: str, text: str = "marginals:2", *, size: int = SIZE, **op
     return make_measured_plan(Terms.of(algorithm, **given, **options).request(size), workload(text))
 
 
+@pytest.mark.parametrize("algorithm", [PROJECTION, ADAPTIVE])
+def test_a_named_solver_makes_a_plan_with_column_generation(algorithm: str) -> None:
+    made = planned(algorithm, solver="clarabel", pricing_solver="cp-sat")
+    assert made.fit is not None
+    assert (made.solver, made.pricing_solver) == ("clarabel", "cp-sat")
+    assert (made.fit.records, made.fit.columns, made.fit.smoothing) == (2_000, 50, 0.0)
+    assert MeasuredPlan.from_json(made.to_json()) == made
+    assert made.charges() == planned(algorithm).charges()
+    assert "pricing_solver" not in planned(algorithm, solver="clarabel").to_json()
+
+
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+def test_more_records_than_a_solver_takes_are_refused_with_how_many_it_takes(
+    relation: NeighbouringRelation,
+) -> None:
+    options: dict[str, Any] = {"solver": "clarabel", "neighbours": relation.value}
+    with pytest.raises(PlanError, match=r"9,000,000 records in .* Give --records ([0-9,]+)") as refusal:
+        planned(PROJECTION, records=9_000_000, **options)
+    most = int(str(refusal.value).split("--records ")[1].split(", or")[0].replace(",", ""))
+    assert planned(PROJECTION, records=most, **options).fit is not None
+    with pytest.raises(PlanError, match="at most"):
+        planned(PROJECTION, records=most + 1, **options)
+    assert planned(PROJECTION, records=9_000_000, neighbours=relation.value).fit is not None
+
+
+@pytest.mark.parametrize("option", ["solver", "pricing_solver"])
+@pytest.mark.parametrize("other", [{"smoothing": 3.0}, {"column_generation": 0}])
+def test_a_solver_without_column_generation_is_refused(option: str, other: dict[str, Any]) -> None:
+    with pytest.raises(PlanError, match="work in column generation"):
+        planned(PROJECTION, **{**other, option: "cp-sat"})
+
+
 @pytest.mark.parametrize(("algorithm", "text"), FORMS)
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))

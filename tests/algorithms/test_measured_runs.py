@@ -223,6 +223,22 @@ def test_rows_are_written_as_asked(tmp_path: Path, algorithm: str) -> None:
     assert len(made.to_pandas()) == 17
 
 
+@pytest.mark.solver("clarabel")
+@pytest.mark.parametrize("algorithm", FITTED)
+def test_records_weighed_by_a_solver_fit_as_well_and_replay(tmp_path: Path, algorithm: str) -> None:
+    weighed = replace(FIT, columns=50)
+    own = release(dataset(), measured_job(algorithm, fit=weighed), None, sources=noiseless())
+    job = measured_job(algorithm, fit=weighed, solver="clarabel")
+    made = release(dataset(), job, tmp_path / "out", sources=noiseless())
+    certificate, other = made.statement["certificate"], own.statement["certificate"]
+    assert made.statement["plan"]["solver"] == "clarabel"
+    assert certificate["gap"] is not None
+    assert certificate["objective"] <= other["objective"] + certificate["gap"] + 1e-6
+    assert made.statement["privacy"] == own.statement["privacy"]
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+
+
 REPLAY_ALONE = """
 import sys
 import zlib

@@ -194,6 +194,46 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 }
 
 
+NO_PROJECTION: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
+    "no weights": (
+        {"solver": "cp-sat"},
+        PlanError,
+        "cp-sat does not take convex quadratic programs; .*clarabel",
+    ),
+    "unknown": ({"solver": "clarable"}, SolverUnavailableError, "did you mean 'clarabel'"),
+    "no records": (
+        {"pricing_solver": "clarabel"},
+        DpoptError,
+        "clarabel does not take mixed-integer programs",
+    ),
+    "unknown records": ({"pricing_solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
+}
+
+
+@pytest.mark.parametrize("algorithm", ["projection", "adaptive"])
+@pytest.mark.parametrize("name", NO_PROJECTION)
+def test_a_solver_that_cannot_fit_records_is_refused_before_the_table_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str, name: str
+) -> None:
+    def open_it(*_: object, **__: object) -> None:
+        raise OpenedError
+
+    monkeypatch.setattr(module, "open_dataset", open_it)
+    changes, kind, message = NO_PROJECTION[name]
+    with pytest.raises(kind, match=message):
+        synthesize(
+            frame(),
+            SCHEMA,
+            "marginals:2",
+            out=tmp_path / "out",
+            algorithm=algorithm,
+            epsilon=1.0,
+            delta=1e-6,
+            **changes,
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_setting_is_refused_before_the_table_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError, SolverUnavailableError
 from dpopt.inference import FitProblem, FitSettings, Fitted, fit, generate_columns
@@ -20,6 +22,9 @@ from dpopt.inference.records.rounding import (
 )
 from dpopt.models.records.projection import projection
 from dpopt.programs import SolveLimits
+from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.results import NO_LIMITS, Point, SolveResult, Termination
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.registry import get_solver
 from tests.inference.fits import RULED, RULES, answers, domains_of, feasible_records, mixed_problem, objective
@@ -99,6 +104,85 @@ def test_a_solver_proves_a_bound(name: str, rules: ThresholdCircuit, monkeypatch
     assert fitted.frank_wolfe_gap is not None
     assert fitted.pricing_gap is not None
     assert fitted.gap <= fitted.frank_wolfe_gap + fitted.pricing_gap + 1e-12
+
+
+BY_SOLVER = FitSettings(records=10, sweeps=2, rounds=100, seconds=120)
+
+
+@RULED
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("clarabel", "osqp", "scs")]
+)
+def test_a_named_solver_weighs_the_records_to_the_same_optimum(name: str, rules: ThresholdCircuit) -> None:
+    problem = mixed_problem(1, rules=rules)
+    own = fit(problem, replace(BY_SOLVER, solver=None))
+    fitted = fit(problem, replace(BY_SOLVER, solver=name))
+    check(problem, fitted)
+    assert fitted.gap is not None
+    assert own.lower_bound is not None
+    assert fitted.gap <= 1e-5 * own.objective
+    assert own.lower_bound * (1 - 1e-9) <= fitted.objective <= own.objective + fitted.gap
+    falling = [one.objective for one in fitted.history if one.stage in {"merge", "round"}]
+    assert falling == sorted(falling, reverse=True)
+
+
+@dataclass(frozen=True)
+class Lying:
+    """A solver of quadratic programs that calls some point optimal."""
+
+    point: Callable[[QuadraticProgram], NDArray[np.float64] | None]
+    name: str = "lying"
+    capabilities: frozenset[Capability] = frozenset({Capability.CONVEX_QP})
+
+    def availability(self) -> Availability:
+        return Availability(AvailabilityStatus.AVAILABLE, "for tests")
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        assert isinstance(program, QuadraticProgram)
+        point = self.point(program)
+        ended = Termination.OPTIMAL if point is not None else Termination.FAILED
+        value = None if point is None else 0.0
+        return SolveResult(ended, None, point, value, 0.0, self.name, "1", "sure", 0.0)
+
+
+LIES: dict[str, tuple[Callable[[QuadraticProgram], NDArray[np.float64] | None], str]] = {
+    "worst record": (lambda program: _corner(program, np.argmax), "found no better weights"),
+    "no weight": (lambda program: np.zeros(program.number_of_variables), "found no"),
+    "below 0": (lambda program: np.full(program.number_of_variables, -1.0), "found no"),
+    "no number": (lambda program: np.full(program.number_of_variables, np.nan), "found no"),
+    "nothing": (lambda program: None, "found no answer to projection: failed"),
+}
+
+
+def _corner(program: QuadraticProgram, choose: Callable[[list[float]], np.intp]) -> NDArray[np.float64]:
+    corners = np.eye(program.number_of_variables)
+    chosen: NDArray[np.float64] = corners[choose([program.evaluate(one) for one in corners])]
+    return chosen
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_solver_that_lies_ends_the_fit_and_the_certificate_stays_true(lie: str) -> None:
+    problem = mixed_problem(1)
+    exact = fit(problem, replace(BY_SOLVER, solver=None))
+    start = fit(problem, replace(BY_SOLVER, rounds=0))
+    point, reason = LIES[lie]
+    fitted = fit(problem, replace(BY_SOLVER, solver=Lying(point)))
+    check(problem, fitted)
+    assert reason in fitted.stopped
+    assert fitted.objective == pytest.approx(start.objective, rel=1e-9)
+    assert fitted.lower_bound is not None
+    assert fitted.gap is not None
+    assert fitted.lower_bound <= exact.objective * (1 + 1e-9)
+    assert fitted.gap >= fitted.objective - exact.objective - 1e-9
+
+
+@pytest.mark.solver("clarabel")
+def test_too_many_coefficients_for_solvers_end_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpopt.models.model.LARGEST_FOR_SOLVERS", 10)
+    fitted = fit(mixed_problem(1), replace(BY_SOLVER, solver="clarabel"))
+    assert "solvers are handed 10 at most" in fitted.stopped
 
 
 def test_records_given_with_weights_are_merged_and_improved() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, domains_of
+from dpopt.algorithms.options import LOCAL_SEARCH
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.records.fit import fit
@@ -25,8 +26,8 @@ from dpopt.releases.records import SyntheticRecords
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
 
-OWN_SEARCH, PROVER = "local-search", "cp-sat"
-"""Column generation has a search of its own for new records; bounds are proven by an exact solver."""
+PROVER = "cp-sat"
+"""Bounds are proven by an exact solver."""
 UNITS = 10**9
 """Weights of records are kept as whole numbers of billionths."""
 _QUICK_SWEEPS = 3
@@ -86,7 +87,7 @@ class RecordFitter:
     feasible : (d,) int32 array or None
         A record that obeys the rules, where there are some.
     solver : Solver or None
-        Who looks for new records in column generation, where that was given as such and not by name.
+        Who weighs records in column generation, where that was given as such and not by name.
     fitted : Fitted or None
         Where the records stand.
     fits : int
@@ -163,7 +164,12 @@ class RecordFitter:
             rounds=columns,
             gap=chosen.gap * counts / 2,
             seed=(self.plan.seed + self.fits) % 2**31,
-            pricing=(self.solver or self.plan.solver) if columns and self.plan.solver != OWN_SEARCH else None,
+            solver=(self.solver or self.plan.solver)
+            if columns and self.plan.solver != LOCAL_SEARCH
+            else None,
+            pricing=self.plan.pricing_solver
+            if columns and self.plan.pricing_solver != LOCAL_SEARCH
+            else None,
             proof=PROVER if columns else None,
         )
         self.fits += 1

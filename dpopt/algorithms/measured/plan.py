@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from math import isfinite, pi, prod, sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,14 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.options import MOST_SELECTIONS, Adaptive, Noise, Projection, refuse_two_aims
+from dpopt.algorithms.options import (
+    LOCAL_SEARCH,
+    MOST_SELECTIONS,
+    Adaptive,
+    Noise,
+    Projection,
+    refuse_two_aims,
+)
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.measurements.measurement import Measurement
@@ -165,8 +174,9 @@ class MeasuredPlan(Plan):
         Made then, if and only if the algorithm is adaptive.
     fit : FitPlan or None
         None if and only if the algorithm releases noisy answers alone.
-    solver : str
-        Name of the best-response solver that prices records in column generation.
+    solver, pricing_solver : str
+        Names of the solvers that weigh records in column generation, and that look for new ones; "local-search" for steps and a
+        search of our own. On file the second is left out where it is that.
     size, relation, budget, seed, chosen_by :
         As in `Plan`.
     """
@@ -179,9 +189,11 @@ class MeasuredPlan(Plan):
     measurements: tuple[PlannedMeasurement, ...]
     selections: PlannedSelections | None = None
     fit: FitPlan | None = None
-    solver: str = "local-search"
+    solver: str = LOCAL_SEARCH
     seed: int = 0
     chosen_by: str = "given"
+    pricing_solver: str = LOCAL_SEARCH
+    left_out: ClassVar[Mapping[str, str]] = {"pricing_solver": LOCAL_SEARCH}
 
     def __post_init__(self) -> None:
         if self.algorithm not in MEASURED:

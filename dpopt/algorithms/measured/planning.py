@@ -24,8 +24,9 @@ from dpopt.algorithms.measured.plan import (
     PlannedSelections,
     parts_of,
 )
-from dpopt.algorithms.options import Adaptive, Options, PlanRequest, Projection
+from dpopt.algorithms.options import LOCAL_SEARCH, Adaptive, Options, PlanRequest, Projection
 from dpopt.errors import PlanError
+from dpopt.models.model import LARGEST_FOR_SOLVERS
 from dpopt.models.noise_budgets.noise_allocation import allocate_noise
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity.clauses import count_sensitivity
@@ -54,6 +55,9 @@ _STEP_DIGITS = 6
 
 _RECORDS, _SNAPSHOTS = 5_000, 10
 
+_WEIGHED_RECORDS, _ROUNDS_BY_SOLVER = 2_000, 50
+"""Records that a named solver is to weigh at first, and rounds of column generation, where the user names neither."""
+
 _PLAIN_RECORDS, _PLAIN_SWEEPS = 20_000, 10
 
 _MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
@@ -77,6 +81,7 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
         measurements, chosen = maker.noise()
     if isinstance(asked, Projection):
         fit = _fit(asked, maker.smoothing(selections), len(workload.schema))
+        _refuse_large_master(asked, fit, measurements, selections, request.relation)
     plan = MeasuredPlan(
         algorithm=asked.algorithm,
         size=request.size,
@@ -89,6 +94,7 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
         solver=asked.solver_name,
         seed=asked.seed if isinstance(asked, Projection) else 0,
         chosen_by=chosen,
+        pricing_solver=asked.pricing_name if isinstance(asked, Projection) else LOCAL_SEARCH,
     )
     refuse_costs_beyond(request.budget, plan.charges(), "measurements")
     return plan
@@ -112,9 +118,16 @@ def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
 def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
     """Return how records are fitted: as the options ask for, or else smoothed by the signal-to-noise ratio of the counts."""
     most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
-    plain = asked.records or min(_PLAIN_RECORDS, most)
-    if asked.column_generation:
-        return FitPlan(plain, columns=asked.column_generation, seconds=asked.fit_seconds)
+    plain = asked.records or min(
+        _WEIGHED_RECORDS if asked.solver_name != LOCAL_SEARCH else _PLAIN_RECORDS, most
+    )
+    columns = (
+        (_ROUNDS_BY_SOLVER if asked.names_solver else 0)
+        if asked.column_generation is None
+        else asked.column_generation
+    )
+    if columns:
+        return FitPlan(plain, columns=columns, seconds=asked.fit_seconds)
     chosen = smoothing if asked.smoothing is None else asked.smoothing
     if chosen == 0:
         return FitPlan(plain, sweeps=_PLAIN_SWEEPS, seconds=asked.fit_seconds)
@@ -124,6 +137,26 @@ def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
         smoothing=float(f"{chosen:.4g}"),
         seconds=asked.fit_seconds,
     )
+
+
+def _refuse_large_master(
+    asked: Projection,
+    fit: FitPlan,
+    measurements: Sequence[PlannedMeasurement],
+    selections: PlannedSelections | None,
+    relation: NeighbouringRelation,
+) -> None:
+    """Refuse to hand a solver more records than it takes; each is true of as many counts as it moves."""
+    if asked.solver_name == LOCAL_SEARCH:
+        return
+    moved = sum(one.sensitivity for one in measurements) // record_sensitivity(1, relation)
+    moved += 0 if selections is None else selections.rounds
+    if fit.records * moved > LARGEST_FOR_SOLVERS:
+        raise PlanError(
+            f"{fit.records:,} records in {moved:,} counts each are up to {fit.records * moved:,} coefficients; solvers are "
+            f"handed {LARGEST_FOR_SOLVERS:,} at most. Give --records {max(1, LARGEST_FOR_SOLVERS // moved):,}, or leave "
+            "--solver out"
+        )
 
 
 def noise_for(request: PlanRequest[Any]) -> tuple[bool, float]:

@@ -196,6 +196,9 @@ class FitSettings:
         0 .. 2^31 - 1, public.
     threads
         Threads of what can be divided without changing the result, and of solvers, >= 1.
+    solver
+        The solver, or its name, that finds the best weights of given records in column generation; None leaves them to steps of
+        our own.
     pricing, proof
         The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough to write
         it out. None leaves pricing to the record search, and bounds to enumeration (where that is possible).
@@ -215,6 +218,7 @@ class FitSettings:
     gap: float | None = None
     seed: int = 0
     threads: int = 2
+    solver: str | Solver | None = None
     pricing: str | Solver | None = None
     proof: str | None = None
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,17 +36,22 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 LARGEST_TOTAL = 2**40
 
 
 def projection(
-    answers: NDArray[np.bool_], values: NDArray[np.float64], weights: NDArray[np.float64]
+    answers: NDArray[np.bool_] | csr_array[np.bool_],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
 ) -> Model:
     """Return PJ-1 to PJ-3 in the weights w (r,) of the given records.
 
     Parameters
     ----------
-    answers : (m, r) bool
+    answers : (m, r) bool, an array or a sparse one
         Whether each query is true of each record.
     values : (m,) float64
         y.
@@ -73,7 +79,7 @@ def projection(
     build = Builder()
     w = build.variables("w", records, upper=1.0)  # PJ-3; 1 follows from PJ-2, and bounds what duals prove
     build.rows("PJ-2", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
-    query, record = np.nonzero(answers)
+    query, record = answers.nonzero()
     build.squares("PJ-1", queries, (query, w[record], 1.0), targets=values, weights=weights)
     return Model.of("projection", build)
 

@@ -6,7 +6,8 @@ gradient s of f in the answers at the weights p, for every distribution p'
 
     f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
 
-so a proven least slope proves a lower bound of f; what pricing merely found gives the Frank-Wolfe gap.
+so a proven least slope proves a lower bound of f; what pricing merely found gives the Frank-Wolfe gap. Both are computed here
+from the weights alone, whoever found these: a solver that solves the master badly leaves a larger gap, and no wrong one.
 
 Source: Nikolov, Talwar and Zhang (2013), "The geometry of differential privacy: the sparse and approximate cases" (projection);
 Frank and Wolfe (1956), "An algorithm for quadratic programming"; von Hohenbalken (1977), "Simplicial decomposition in nonlinear
@@ -36,6 +37,7 @@ from dpopt.inference.records.columns.columns import (
 from dpopt.inference.records.columns.pricing import Enumeration, Priced, Search, SolverPricing
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
 from dpopt.inference.records.start import check_one_way, estimated_one_way
+from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 
 COLUMNS_PER_ROUND = 20
@@ -46,6 +48,13 @@ DRAWS = 40
 
 PROOF_EVERY = 10
 """Rounds between two proofs by a solver; one is asked for, too, where no record is found and at the end."""
+
+SOLVERS_LEAST_WEIGHT = 1e-7
+"""Columns of less weight are dropped after a general solver, which leaves about so much on those that should have none."""
+
+FARTHEST_SCALE = 1e-9
+"""f is handed to a solver as a share of f so far, and that taken to be at least so much of f without any records: solvers
+end at errors in absolute terms."""
 
 EXACT = 1e-9
 """A round ends the generation if no record's slope is below <s, A p> by more than this share of f."""
@@ -59,6 +68,7 @@ class _State:
     weights: NDArray[np.float64]
     slopes: NDArray[np.float64]
     objective: float
+    rounds: int = 0
     lower_bound: float | None = None
     proof: str = ""
     frank_wolfe_gap: float | None = None
@@ -81,7 +91,7 @@ def generate_columns(
     Parameters
     ----------
     problem, settings
-        What to fit; `rounds`, `gap`, `seconds`, `pricing` and `proof` say how.
+        What to fit; `rounds`, `gap`, `seconds`, `solver`, `pricing` and `proof` say how.
     start : (r, d) int32
         Feasible records, equal ones are merged.
     weights : (r,) float64, optional
@@ -94,7 +104,7 @@ def generate_columns(
     Raises
     ------
     ProgramError
-        Records that are not feasible, or too many cells.
+        Records that are not feasible, or too many cells. A solver that finds no weights ends the fit, which says why.
     """
     problem.require_feasible(start)
     if one_way is None:
@@ -138,29 +148,30 @@ class _Generation:
             if progress is not None:
                 progress(history[-1])
 
-        self._solve_master(state)
+        stopped = self._rounds(state, note)
+        note("end", state.rounds, 0)
+        return self._fitted(state, stopped, history)
+
+    def _rounds(self, state: _State, note: Callable[[str, int, int], None]) -> str:
+        """Do the rounds; return why they ended."""
+        failed = self._solve_master(state)
         note("merge", 0, 0)
-        stopped, number = "all rounds done", 0
-        for number in range(1, self.settings.rounds + 1):
+        while failed is None and state.rounds < self.settings.rounds:
+            state.rounds += 1
             if self._time_is_up():
-                stopped = TIME_IS_UP
-                break
-            new = self._price(state, prove=number % PROOF_EVERY == 0)
+                return TIME_IS_UP
+            new = self._price(state, prove=state.rounds % PROOF_EVERY == 0)
             if not len(new) and state.pricing_gap is None and self.prover is not None:
                 new = self._price(state, prove=True)
             if self._near_enough(state):
-                stopped = "the gap is small enough"
-                break
+                return "the gap is small enough"
             if not len(new) and not self._master_open(state):
-                stopped = "no record was found along which the objective falls"
-                break
+                return "no record was found along which the objective falls"
             self._enlarge(state, new)
-            self._solve_master(state)
-            note("round", number, len(new))
-        else:
-            self._price(state, prove=True)  # what is known of the last weights
-        note("end", number, 0)
-        return self._fitted(state, stopped, history)
+            failed = self._solve_master(state)
+            note("round", state.rounds, len(new))
+        self._price(state, prove=True)  # what is known of the last weights
+        return failed or "all rounds done"
 
     def _merged(self, start: NDArray[np.int32], weights: NDArray[np.float64] | None) -> _State:
         given = np.full(len(start), 1.0 / len(start)) if weights is None else frozen(weights, np.float64)
@@ -175,8 +186,10 @@ class _Generation:
         slopes = self.answers.slopes(columns, merged)
         return _State(columns, merged, slopes, self.answers.objective(slopes))
 
-    def _solve_master(self, state: _State) -> None:
-        """Give the columns their best weights, and drop those without."""
+    def _solve_master(self, state: _State) -> str | None:
+        """Give the columns their best weights, and drop those without; return why that was not possible."""
+        if self.settings.solver is not None:
+            return self._solve_master_by(self.settings.solver, state)
         if len(state.columns) > MATRIX_UP_TO:
             state.weights, state.slopes = improved_weights(
                 self.answers, state.columns, state.weights, state.slopes
@@ -189,6 +202,35 @@ class _Generation:
             state.weights = best_weights(gram, pull, state.weights)
             self._drop(state, np.flatnonzero(state.weights > LEAST_WEIGHT), known=True)
         state.slopes = self.answers.slopes(state.columns, state.weights)
+        self._weighed(state)
+        return None
+
+    def _solve_master_by(self, solver: str | Solver, state: _State) -> str | None:
+        """Hand the master problem to a solver, and take its weights where f of them is no larger; return why not."""
+        if self._time_is_up():
+            return TIME_IS_UP
+        settings = self.settings
+        limits = SolveLimits(
+            seconds=None if self.until is None else self.until - time.perf_counter(),
+            threads=settings.threads,
+            seed=settings.seed,
+        )
+        scale = max(state.objective, FARTHEST_SCALE * self.answers.objective(self.without)) or 1.0
+        try:
+            found = self.answers.master(state.columns, scale).solve_for_release(solver, limits=limits)
+        except ProgramError as error:
+            return str(error)
+        kept = np.flatnonzero(found.value["w"] > SOLVERS_LEAST_WEIGHT)
+        columns, weights = state.columns.take(kept), found.value["w"][kept]
+        weights = weights / max(float(weights.sum()), SOLVERS_LEAST_WEIGHT)
+        slopes = self.answers.slopes(columns, weights)
+        if not (kept.size and self.answers.objective(slopes) <= state.objective):
+            return f"{found.result.solver} found no better weights: {found.termination.value}"
+        state.columns, state.weights, state.slopes = columns, weights, slopes
+        self._weighed(state)
+        return None
+
+    def _weighed(self, state: _State) -> None:
         state.objective = self.answers.objective(state.slopes)
         state.frank_wolfe_gap = state.pricing_gap = None  # nothing is known of these weights yet
 
@@ -248,6 +290,8 @@ class _Generation:
     def _master_open(self, state: _State) -> bool:
         """Return whether the weights of the records so far can still be improved: many records are not weighed to the end."""
         gap = state.frank_wolfe_gap
+        if self.settings.solver is not None:
+            return False
         return len(state.columns) > MATRIX_UP_TO and gap is not None and gap > EXACT * state.objective
 
     def _near_enough(self, state: _State) -> bool:

@@ -12,6 +12,8 @@ records matter. Then Newton steps on those alone: the equality-constrained probl
 is gone as far as no weight turns negative; weights that reach 0 leave, records that could lower f enter. A small proximal
 term keeps the systems regular where columns depend on one another; it vanishes at the solution, which is the exact one.
 
+A named solver gets the same problem as a model (`Answers.master`).
+
 For more records than `MATRIX_UP_TO` no matrix of products is kept: sweeps of pairwise steps on the answers themselves.
 
 Source: Lacoste-Julien and Jaggi (2015), "On the global linear convergence of Frank-Wolfe optimization variants" (pairwise
@@ -29,6 +31,8 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.records.layouts import ClauseTerms, MarginalTerms, clause_literals
 from dpopt.inference.records.problem import FitProblem, FitTerm
+from dpopt.models.model import Model
+from dpopt.models.records.projection import projection
 
 if TYPE_CHECKING:
     from dpopt.inference.records.columns.column_kernels import Held
@@ -147,6 +151,24 @@ class Answers:
         result = np.empty(len(columns))
         column_slopes(columns.cells, columns.bits, slopes, result)
         return result
+
+    def master(self, columns: Columns, scale: float) -> Model:
+        """Return the master problem, f over `scale`; queries that are true of no column, which add a constant, are left out."""
+        from scipy.sparse import csr_array
+
+        values = np.zeros(self.number_of_cells + WORD * self.word_weights.size)
+        weights = np.zeros(values.size)
+        for begin, end, term in self._parts():
+            values[begin:end], weights[begin:end] = term.values, term.weight / scale
+        in_marginal, marginal = np.nonzero(columns.cells >= 0)
+        truth = np.unpackbits(columns.bits.view(np.uint8), axis=1, bitorder="little")
+        in_clause, clause = np.nonzero(truth)
+        query = np.concatenate((columns.cells[in_marginal, marginal], self.number_of_cells + clause))
+        record = np.concatenate((in_marginal, in_clause))
+        used, row = np.unique(query, return_inverse=True)
+        shape = (used.size, len(columns))
+        answers = csr_array((np.ones(row.size, dtype=np.bool_), (row, record)), shape=shape)
+        return projection(answers, values[used], weights[used])
 
     def by_term(self, slopes: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return the slopes of each term of the problem, in its order."""
