@@ -191,7 +191,11 @@ class Model:
         reason = why_refused(chosen, self.program)
         if reason is not None:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
-        return self._checked(verified(self.program, chosen.solve(self.program, within)))
+        return self.judged(chosen.solve(self.program, within))
+
+    def judged(self, result: SolveResult) -> Solution:
+        """Return what a solver said of the program, checked outside of it; a point that breaks a row is dropped."""
+        return self._checked(verified(self.program, result))
 
     def solve_for_release(
         self,

@@ -13,6 +13,7 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 | minimax.py | levelled errors and exchange; best approximations and least degrees, their tables and files |
 | coefficient_budgets.py | least coefficients for an error; least error with noise |
 | exact_optimum.py | linear programs solved exactly, starting from the point of a solver |
+| solver_answers.py | the polynomial of a solver, judged in exact arithmetic |
 | constructions.py | constructions of the papers |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
 | sensitivities.py | by how much one record changes the counts of each expansion |
@@ -26,8 +27,15 @@ from dpopt.polynomials.coefficient_budgets import (
     least_error_within,
     least_predicted_error,
 )
-from dpopt.polynomials.minimax import LeastDegree, best_polynomial, least_degree, verify_least_degree
+from dpopt.polynomials.minimax import (
+    LeastDegree,
+    best_polynomial,
+    least_degree,
+    minimax_problem,
+    verify_least_degree,
+)
 from dpopt.polynomials.polynomial import Basis, Polynomial
+from dpopt.polynomials.solver_answers import SolverAnswer, solver_answer
 from dpopt.polynomials.targets import Target
 
 __all__ = [
@@ -36,6 +44,7 @@ __all__ = [
     "Polynomial",
     "Problem",
     "Solution",
+    "SolverAnswer",
     "Target",
     "Witness",
     "best_polynomial",
@@ -43,6 +52,8 @@ __all__ = [
     "least_degree",
     "least_error_within",
     "least_predicted_error",
+    "minimax_problem",
+    "solver_answer",
     "verify",
     "verify_least_degree",
 ]

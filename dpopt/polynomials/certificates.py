@@ -115,13 +115,13 @@ class Solution:
     witness: Witness
 
 
-def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
-    """Return the objective of a polynomial, evaluated exactly.
+def judged(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple[tuple[Fraction, str], ...]]:
+    """Return the objective of a polynomial, exactly, and each condition that it breaks: by how much, and in words.
 
     Raises
     ------
     PolynomialError
-        It breaks a condition of the problem; the message says which.
+        It has another k, or a degree above t.
     """
     target = problem.target
     if polynomial.width != target.width or polynomial.degree > problem.degree:
@@ -133,21 +133,35 @@ def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
         abs(value - sum((a * comb(s, j) for j, a in enumerate(polynomial.coefficients)), Fraction(0)))
         for s, value in enumerate(target.values)
     ]
+    broken = []
     if problem.keeps_zero and errors[0]:
-        raise PolynomialError(f"the polynomial misses the value at 0 by {about(errors[0])}")
-    largest = max(errors)
-    if problem.error_limit is not None and largest > problem.error_limit:
-        raise PolynomialError(
-            f"the error is {about(largest)}, above the limit of {about(problem.error_limit)}"
-        )
+        broken.append((errors[0], f"the polynomial misses the value at 0 by {about(errors[0])}"))
+    largest, allowed = max(errors), problem.error_limit
+    if allowed is not None and largest > allowed:
+        says = f"the error is {about(largest)}, above the limit of {about(allowed)}"
+        broken.append((largest - allowed, says))
     coefficients = polynomial.in_basis(problem.basis)
-    limit = problem.coefficient_limit
-    if limit is not None and max(map(abs, coefficients)) > limit:
-        raise PolynomialError(f"a coefficient is larger than the limit of {about(limit)}")
+    size, limit = max(map(abs, coefficients)), problem.coefficient_limit
+    if limit is not None and size > limit:
+        broken.append((size - limit, f"a coefficient is larger than the limit of {about(limit)}"))
     weighted = sum(
         (w * abs(x) for w, x in zip(problem.weights, coefficients, strict=False)), start=Fraction(0)
     )
-    return weighted + (largest if problem.error_limit is None else 0)
+    return weighted + (largest if allowed is None else 0), tuple(broken)
+
+
+def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
+    """Return the objective of a polynomial, evaluated exactly.
+
+    Raises
+    ------
+    PolynomialError
+        It breaks a condition of the problem; the message says which.
+    """
+    objective, broken = judged(problem, polynomial)
+    for _, says in broken:
+        raise PolynomialError(says)
+    return objective
 
 
 def lower_bound(problem: Problem, witness: Witness) -> Fraction:

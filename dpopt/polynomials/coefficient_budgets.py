@@ -13,27 +13,16 @@ A solver's answer is where the exact simplex method begins; the optimum comes wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb, isqrt, log, sqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpopt.errors import PolynomialError
-from dpopt.models.model import Model
-from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise, noise_weights
-from dpopt.models.polynomials.coefficient_budget import (
-    coefficient_budget,
-    limited_coefficients,
-    monomial_values,
-    read_limited,
-    read_split,
-)
-from dpopt.models.polynomials.minimax_polynomial import chebyshev_values
+from dpopt.models.polynomials.approximation_plus_noise import noise_weights
 from dpopt.polynomials.certificates import Problem, Solution
-from dpopt.polynomials.exact_optimum import DEFAULT, exact_solution, linear_solver, suggested_point
+from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.polynomial import Basis
+from dpopt.polynomials.solver_answers import DEFAULT, solver_answer
 from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Solver
 
@@ -77,12 +66,7 @@ def least_predicted_error(
             f"found {len(weights)} weights; expected k + 1 = {target.width + 1} of them, for degrees 0 to k"
         )
     problem = Problem(target, target.width, keeps_zero=False, weights=tuple(weights))
-    return _solved(
-        problem,
-        solver,
-        lambda: approximation_plus_noise(_floats(target.values), _floats(weights)),
-        lambda point: read_split(point[:-1], target.width),
-    )
+    return _solved(problem, solver)
 
 
 def direct_error(
@@ -166,13 +150,7 @@ def least_coefficients(
     """
     keeps_zero = target.keeps_zero if free_constant is None else not free_constant
     problem = Problem(target, degree, keeps_zero, weights=tuple(weights), error_limit=error_limit)
-    values, costs = _floats(target.values), _floats(problem.weights)
-    return _solved(
-        problem,
-        solver,
-        lambda: coefficient_budget(values, costs, float(error_limit), keeps_zero=keeps_zero),
-        lambda point: read_split(point, target.width),
-    )
+    return _solved(problem, solver)
 
 
 def least_error_within(
@@ -206,26 +184,9 @@ def least_error_within(
         raise PolynomialError("coefficients are limited in the monomial or the Chebyshev basis")
     keeps_zero = target.keeps_zero if free_constant is None else not free_constant
     problem = Problem(target, degree, keeps_zero, basis, coefficient_limit=limit)
-    table = (monomial_values if basis is Basis.MONOMIAL else chebyshev_values)(target.width, degree)
-    values = _floats(target.values)
-    return _solved(
-        problem,
-        solver,
-        lambda: limited_coefficients(values, degree, float(limit), table, keeps_zero=keeps_zero),
-        lambda point: read_limited(point, table),
-    )
+    return _solved(problem, solver)
 
 
-def _solved(
-    problem: Problem,
-    solver: str | Solver | None,
-    program: Callable[[], Model],
-    read: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> Solution:
-    """Return the exact optimum, begun at the coefficients that a solver's point of the program stands for."""
-    point = None if solver is None else suggested_point(linear_solver(solver), program())
-    return exact_solution(problem, None if point is None else read(point))
-
-
-def _floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:
-    return np.array([float(one) for one in numbers])
+def _solved(problem: Problem, solver: str | Solver | None) -> Solution:
+    """Return the exact optimum, begun at what a solver makes of the problem."""
+    return exact_solution(problem, None if solver is None else solver_answer(problem, solver).polynomial)

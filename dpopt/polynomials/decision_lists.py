@@ -6,6 +6,7 @@ multiples of 2^-g, and what is stated of them is exact for the rounded ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
+from dpopt.models.model import Solution
 from dpopt.models.polynomials.decision_lists import decision_lists
-from dpopt.polynomials.exact_optimum import DEFAULT, linear_solver, suggested_point
+from dpopt.polynomials.solver_answers import DEFAULT, linear_solver, suggested_point
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
@@ -96,16 +98,34 @@ def best_coefficients(
     SolverUnavailableError
         If it cannot run here.
     """
+    how = {"gaussian": gaussian, "replaced": replaced, "negations": negations}
+    return certified_coefficients(family, weights, solver=solver, **how)[0]
+
+
+def certified_coefficients(
+    family: ListFamily,
+    weights: NDArray[np.float64],
+    *,
+    gaussian: bool,
+    replaced: bool,
+    solver: str | Solver = DEFAULT,
+    negations: bool = True,
+) -> tuple[ListCoefficients, Callable[[], Solution]]:
+    """Return `best_coefficients`, and what tells how near the solver came to the least value of the program.
+
+    Parameters and errors as of `best_coefficients`.
+    """
     chosen = linear_solver(solver) if isinstance(solver, str) else solver
     stated = decision_lists(
         family.length, family.changes, weights, gaussian=gaussian, replaced=replaced, negations=negations
     )
-    point = suggested_point(chosen, stated.model)
+    point, result = suggested_point(chosen, stated.model)
     if point is None:
         raise PolynomialError(
-            f"the solver {chosen.name!r} gave no coefficients for the lists; use another one"
+            f"the solver {chosen.name!r} gave no coefficients for the lists: {result.termination.value} "
+            f"({result.native_status:.200}); use another one"
         )
-    return rounded(family, stated.coefficients(point))
+    return rounded(family, stated.coefficients(point)), lambda: stated.model.judged(result)
 
 
 def rounded(family: ListFamily, values: NDArray[np.float64]) -> ListCoefficients:

@@ -19,6 +19,7 @@ solver says which coefficients are not 0 and at which points the error is larges
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
@@ -26,57 +27,10 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
-from dpopt.models.model import Model
+from dpopt.errors import NoSolutionError, PolynomialError, ProgramError
 from dpopt.polynomials.certificates import Problem, Solution, Witness, objective_value, verify
 from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table, in_binomial_basis
-from dpopt.programs.results import SolveLimits
-from dpopt.programs.solver import Capability, Solver, why_refused
-from dpopt.solvers.registry import available_solvers, get_solver, whether_it_runs
-
-DEFAULT = "highs"
-_LIMITS = SolveLimits(seconds=20.0)
-
-
-def linear_solver(name_or_solver: str | Solver) -> Solver:
-    """Return the solver of that name; it takes linear programs and can run here.
-
-    Raises
-    ------
-    PolynomialError
-        It takes no linear programs.
-    SolverUnavailableError
-        There is none of that name, or it cannot run here.
-    """
-    solver = get_solver(name_or_solver)
-    if Capability.LP not in solver.capabilities:
-        raise PolynomialError(
-            f"the solver {solver.name!r} takes no linear programs; here {', '.join(linear_solvers())} do"
-        )
-    availability = whether_it_runs(solver)
-    if not availability.available:
-        raise SolverUnavailableError(
-            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
-        )
-    return solver
-
-
-def linear_solvers() -> tuple[str, ...]:
-    """Return the names of the solvers that take linear programs and can run here."""
-    return tuple(name for name in available_solvers() if Capability.LP in get_solver(name).capabilities)
-
-
-def suggested_point(solver: Solver, model: Model) -> NDArray[np.float64] | None:
-    """Return the point that a solver gives, (n,); None where it gives none. Not trusted."""
-    program = model.program
-    if why_refused(solver, program) is not None:
-        return None
-    solution = solver.solve(program, _LIMITS).solution
-    if solution is None or solution.shape != program.objective.shape:
-        return None
-    point = np.asarray(solution, dtype=np.float64)
-    return point if np.isfinite(point).all() else None
-
+from dpopt.polynomials.solver_answers import floats
 
 MOST_PIVOTS = 20_000
 _MOST_PRIMAL = 50
@@ -257,15 +211,15 @@ WIDEST_EXACT = 96
 """Largest k: the dictionary of an exact linear program has (2 k + 2) (2 t + 3) numbers of hundreds of digits."""
 
 
-def exact_solution(problem: Problem, suggested: NDArray[np.float64] | None) -> Solution:
+def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
     """Return the optimum of a problem and its witness, in exact arithmetic.
 
     Parameters
     ----------
     problem
         The problem.
-    suggested : (t + 1,) float64, optional
-        Coefficients x_j of a good polynomial; they decide nothing but the time.
+    suggested : Polynomial, optional
+        A good polynomial of degree at most t; it decides nothing but the time.
 
     Raises
     ------
@@ -281,8 +235,10 @@ def exact_solution(problem: Problem, suggested: NDArray[np.float64] | None) -> S
     if limit is not None and layout.fixed is not None and abs(layout.fixed) > limit:
         raise PolynomialError(_refusal(problem))
     program = ExactProgram(layout.cost, layout.rows, layout.right)
-    if suggested is not None and suggested.shape == (problem.degree + 1,):
-        program.pivot_towards(*layout.guess(suggested))
+    if suggested is not None:
+        with suppress(OverflowError):  # numbers beyond all floats suggest nothing
+            given = floats(suggested.in_basis(problem.basis))
+            program.pivot_towards(*layout.guess(np.pad(given, (0, problem.degree + 1 - given.size))))
     try:
         found = program.solve()
     except NoSolutionError as problem_found:

@@ -41,11 +41,10 @@ from numpy.typing import NDArray
 from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import read_json_object, write_json_object
-from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, minimax_values
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.constructions import chebyshev_degree
-from dpopt.polynomials.exact_optimum import linear_solver, suggested_point
 from dpopt.polynomials.polynomial import Polynomial
+from dpopt.polynomials.solver_answers import linear_solver, solver_answer
 from dpopt.polynomials.targets import AT_LEAST, OR, Target
 from dpopt.programs.solver import Solver
 
@@ -84,13 +83,14 @@ def best_polynomial(
         The solver cannot run here.
     """
     problem = minimax_problem(target, degree, free_constant=free_constant)
-    asked = None if solver is None else linear_solver(solver)
+    if solver is not None:
+        linear_solver(solver)
     needed, first = degree + 2 - problem.first, problem.first
     if needed > target.width + 1 - first:
         return Solution(
             problem, Polynomial.through(target.width, target.values), Fraction(0), Witness((), ())
         )
-    begin = tuple(start) if start is not None else _suggested(problem, needed, asked)
+    begin = tuple(start) if start is not None else _suggested(problem, needed, solver)
     if len(set(begin)) != needed or not all(first <= s <= target.width for s in begin):
         begin = float_reference(
             target, spread_reference(first, target.width, needed), keeps_zero=problem.keeps_zero
@@ -115,17 +115,14 @@ def minimax_problem(target: Target, degree: int, *, free_constant: bool | None =
     return Problem(target, degree, keeps_zero)
 
 
-def _suggested(problem: Problem, needed: int, solver: Solver | None) -> tuple[int, ...]:
+def _suggested(problem: Problem, needed: int, solver: str | Solver | None) -> tuple[int, ...]:
     """Return the points where a solver's polynomial has its largest errors; none without a solver, or without an answer."""
-    if solver is None:
+    found = None if solver is None else solver_answer(problem, solver).polynomial
+    if found is None:
         return ()
-    values = np.array([float(value) for value in problem.target.values])
-    program = minimax_polynomial(values, degree=problem.degree, keeps_zero=problem.keeps_zero)
-    point = suggested_point(solver, program)
-    if point is None:
-        return ()
-    errors = np.abs(values - minimax_values(point, problem.target.width))[problem.first :]
-    return tuple(sorted((np.argsort(-errors, kind="stable")[:needed] + problem.first).tolist()))
+    errors = found.errors(problem.target)
+    counted = sorted(range(problem.first, problem.target.width + 1), key=lambda s: (-abs(errors[s]), s))
+    return tuple(sorted(counted[:needed]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +175,12 @@ def least_degree(
     """
     if error_limit < 0:
         raise PolynomialError(f"found the error {about(error_limit)}; expected 0 or more")
-    asked = None if solver is None else linear_solver(solver)
     degree = min(start, target.width)
     found: dict[int, Solution] = {}
     while True:
         for near in (degree, degree - 1):
             if near >= 0 and near not in found:
-                found[near] = best_polynomial(target, near, free_constant=free_constant, solver=asked)
+                found[near] = best_polynomial(target, near, free_constant=free_constant, solver=solver)
         if found[degree].objective > error_limit:
             degree += 1
         elif degree and found[degree - 1].objective <= error_limit:
@@ -343,7 +339,10 @@ def float_reference(target: Target, start: Sequence[int], *, keeps_zero: bool) -
 def _float_level(
     values: NDArray[np.float64], reference: Sequence[int], *, keeps_zero: bool
 ) -> tuple[NDArray[np.float64], float, list[int]]:
-    """Return errors on 0..k, |E| and the signs at the reference; the barycentric formula."""
+    """Return errors on 0..k, |E| and the signs at the reference.
+
+    By the first barycentric formula: the second one divides by a sum that can cancel to 0 where nearly all points are nodes.
+    """
     nodes = np.array([0, *reference] if keeps_zero else reference)
     unit = values.size / 4.0  # keeps the products near 1
     gaps = (nodes[:, None] - nodes[None, :]) / unit
@@ -355,9 +354,9 @@ def _float_level(
     error = float((weights * values[nodes]).sum() / (np.abs(weights) * counted).sum())
     at_nodes = values[nodes] - np.sign(weights) * counted * error
     others = np.setdiff1d(np.arange(values.size), nodes)
-    shares = weights / (others[:, None] - nodes[None, :])
+    away = (others[:, None] - nodes[None, :]) / unit
     errors = np.zeros(values.size)
-    errors[others] = values[others] - (shares * at_nodes).sum(axis=1) / shares.sum(axis=1)
+    errors[others] = values[others] - away.prod(axis=1) * (weights * at_nodes / away).sum(axis=1)
     flip = -1.0 if error < 0 else 1.0
     signs = (flip * np.sign(weights[int(keeps_zero) :])).astype(int).tolist()
     return errors, abs(error), signs

@@ -99,6 +99,15 @@ def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
     assert f"{counted:,} noisy counts; 7 points within {kept.plan.predicted:.4g}" in flat(text)
 
 
+def test_a_solver_that_is_named_says_how_good_its_coefficients_are() -> None:
+    shared = ("lists plan --variables x1..x4 --k 2 --n0 300 --epsilon 1", "--solver")
+    for name in ("highs", "glop"):
+        text = flat(succeed(*shared, name))
+        assert f"model decision_lists by {name}: optimal, objective" in text
+        assert told(*shared, name, "--json")["model_decision_lists"].startswith(f"{name}: optimal")
+    assert "there is no solver" in flat(refuse(*shared, "nobody"))
+
+
 @pytest.mark.parametrize("kind", ["disjunctions", "conjunctions"])
 def test_other_kinds_of_rows_are_released(kind: str, tmp_path: Path) -> None:
     family = family_of(3, 2, kind)

@@ -90,6 +90,19 @@ def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
     assert some["answers"][0]["value"] == pytest.approx(at_least_two.mean(), abs=2e-3)
 
 
+def test_a_solver_that_is_named_plans_the_same_and_says_what_it_proved(folder: Path) -> None:
+    shared = ("--k", 3, "--n0", 300, "--rho", 0.3, "--predicate", "or", "--json")
+    own, other = (json.loads(plan(folder, *shared, *more)) for more in ((), ("--solver", "glop")))
+    assert other["sizes"] == own["sizes"]
+    assert other["predicted"] == pytest.approx(own["predicted"])
+    query = ("--query", "smoker=true,age>=20", folder / "summary.npz")
+    own, other = (told("summary answer", *more, *query)["answers"][0] for more in ((), ("--solver", "glop")))
+    assert (other["low"], other["high"]) == pytest.approx((own["low"], own["high"]))
+    assert own["note"] == ""
+    assert other["note"].startswith("consistent_records by glop: the share is between")
+    assert "consistent_records by glop" in flat(succeed("summary answer --solver glop", *query))
+
+
 def test_answers_are_printed_as_a_table(folder: Path) -> None:
     text = succeed("summary answer --query smoker=true --confidence 0.999", folder / "summary.npz")
     assert "smoker=true" in text
@@ -128,6 +141,8 @@ RELEASES = [
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--error", 0], "expected a share of the records above 0"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--small-queries", 1], "expected 0 to below 1"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--on-invalid", "guess"], "guess"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--solver", "cp-sat"], "takes no linear programs"),
+    (["--k", 2, "--n0", 10, "--epsilon", 1, "--solver", "glopp"], "did you mean 'glop'"),
 ]
 
 

@@ -30,13 +30,14 @@ from dpopt.polynomials.coefficient_budgets import (
     sensitivity_weights,
 )
 from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
-from dpopt.polynomials.exact_optimum import exact_solution, linear_solvers
+from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.sensitivities import (
     binomial_sensitivity,
     crude_sensitivity,
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
+from dpopt.polynomials.solver_answers import linear_solvers
 from tests.polynomials.test_minimax import LIES, Liar
 
 POLYNOMIAL = Polynomial(3, (Fraction(1, 3), Fraction(1), Fraction(-3, 5), Fraction(1, 5)))

@@ -11,17 +11,27 @@ import numpy as np
 import pytest
 
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError, SolverUnavailableError
-from dpopt.polynomials import Target, best_polynomial, least_degree, verify, verify_least_degree
+from dpopt.polynomials import (
+    Target,
+    best_polynomial,
+    least_coefficients,
+    least_degree,
+    solver_answer,
+    verify,
+    verify_least_degree,
+)
 from dpopt.polynomials.certificates import Witness, lower_bound
-from dpopt.polynomials.exact_optimum import ExactProgram, linear_solvers
+from dpopt.polynomials.exact_optimum import ExactProgram
 from dpopt.polynomials.minimax import (
     ERRORS,
     degree_table,
     exchanged,
+    float_reference,
     level,
     minimax_problem,
     spread_reference,
 )
+from dpopt.polynomials.solver_answers import linear_solvers
 from dpopt.programs import Availability, AvailabilityStatus, Capability, Termination
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program
@@ -206,6 +216,20 @@ def test_the_least_error_is_the_largest_levelled_error_of_all_references(seed: i
         assert found.objective == max(sizes, default=Fraction(0))
 
 
+@pytest.mark.parametrize("width", [30, 60, 90])
+@pytest.mark.parametrize("part", ["or", "and", "half", "most"])
+def test_no_sum_that_cancels_is_divided_by_where_nearly_all_points_are_nodes(width: int, part: str) -> None:
+    """Warnings are errors here. At least 50 of 90 with degree 86 once divided by 0."""
+    name = {"half": f"atleast:{width // 2}", "most": f"atleast:{5 * width // 9}"}.get(part, part)
+    target = Target.named(name, width)
+    for degree in range(width - 8, width):
+        for first in (0, 1):
+            begin = spread_reference(first, width, degree + 2 - first)
+            found = float_reference(target, begin, keeps_zero=bool(first))
+            assert len(set(found)) == len(begin)
+            assert 0.0 < float(level(target, found, keeps_zero=bool(first)).size) < 1.0
+
+
 @pytest.mark.parametrize("keeps_zero", [False, True])
 def test_any_reference_to_begin_with_leads_to_the_same_optimum(keeps_zero: bool) -> None:
     target, degree = Target.at_least(3, 20), 7
@@ -233,6 +257,28 @@ def test_every_linear_solver_leads_to_the_same_proof(name: str) -> None:
         found = best_polynomial(target, degree, solver=name)
         verify(found)
         assert found.objective == best_polynomial(target, degree).objective
+
+
+@pytest.mark.parametrize("kind", ["zeros", "noise", "huge", "nan", "short", "none"])
+def test_what_a_solver_says_is_judged_in_exact_arithmetic(kind: str) -> None:
+    target = Target.disjunction(8)
+    best = best_polynomial(target, 4)
+    found = solver_answer(best.problem, Liar(kind))
+    assert (found.solver, found.ended) == ("liar", "failed" if kind == "none" else "optimal")
+    if kind in {"nan", "short", "none"}:
+        assert (found.polynomial, found.objective) == (None, None)
+        return
+    assert found.polynomial is not None
+    assert found.polynomial.at(0) == 0
+    assert found.objective == found.polynomial.error(target).value >= best.objective
+
+
+def test_a_broken_limit_is_stated() -> None:
+    problem = least_coefficients(
+        Target.disjunction(4), 2, Fraction(1, 2), (Fraction(1),) * 3, solver=None
+    ).problem
+    found = solver_answer(problem, Liar("zeros"))
+    assert (found.objective, found.breach) == (0, Fraction(1, 2))  # an error of 1, where 1/2 is allowed
 
 
 class Liar:

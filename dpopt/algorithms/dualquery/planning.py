@@ -279,7 +279,10 @@ def _dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | N
 
 def _rule(request: PlanRequest[DualQuery], workload: Workload) -> str:
     if is_sparse(request):
-        return "rule for sparse tables: eta = 2.5, T = 30 s^(2/3), s >= 10 and 35 density d^(1/2)"
+        return (
+            "rule for sparse tables: eta = 2.5, T = 30 s^(2/3) rounds of s draws; s is at least 10, and at least 35 times the "
+            "density times the square root of the number of columns"
+        )
     if _dense_draws(request, workload) is not None:
         return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
     return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"

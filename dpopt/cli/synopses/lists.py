@@ -56,7 +56,7 @@ class CountedOptions:
     largest: Annotated[
         int | None, "Largest number of literals of a counted conjunction; chosen by the plan if left out."
     ] = None
-    solver: Annotated[str, "Solver of linear programs."] = "highs"
+    solver: options.ModelSolverOption = None
 
 
 @shared.showing("plan", lists_group)
@@ -69,12 +69,12 @@ def plan(
     counted: CountedOptions,
 ) -> shared.Shown:
     """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
-    from dpopt.synopses.decision_lists.list_planning import plan_lists
+    from dpopt.synopses.decision_lists.list_planning import certified_plan
     from dpopt.synopses.release import Request
 
     request, family = Request(**shared.spending(spending)), rows.family()
-    planned = request.plan(
-        lambda budget, size: plan_lists(
+    planned, judged = request.plan(
+        lambda budget, size: certified_plan(
             family,
             budget,
             size=size or 0,
@@ -93,7 +93,11 @@ def plan(
     table = shared.noise_table(
         ("conjunctions of", "number", "noise: scale in rows"), lines, gaussian=planned.gaussian
     )
-    return shared.Shown(planned.to_json(), [table, _prediction(planned)])
+    solved = {} if counted.solver is None else {"model_decision_lists": str(judged())}
+    return shared.Shown(
+        {**planned.to_json(), **solved},
+        [table, _prediction(planned), *(f"model decision_lists by {said}" for said in solved.values())],
+    )
 
 
 @command("release", group=lists_group)

@@ -71,8 +71,9 @@ class PolynomialOptions:
     ] = 0.95
     solver: Annotated[
         str | None,
-        "Solver of linear programs to begin with; the proof does not depend on it. Without one: an exchange of points for the "
-        "least error, highs for the rest; 'none' for exact arithmetic alone.",
+        "Solver of linear programs: solves the model, and says how far its polynomial is from the proven least; the exact "
+        "method begins with it. Without one: an exchange of points for the least error, highs for the rest; 'none' for exact "
+        "arithmetic alone.",
     ] = None
 
     @property
@@ -188,7 +189,8 @@ def polynomial(
     as_json: options.JsonOption = False,
 ) -> None:
     """Find the polynomial nearest to a predicate, proved best in exact arithmetic. Reads no private data."""
-    from dpopt.cli.synopses.polynomial_report import report_polynomial, report_to_json
+    from dpopt.cli.synopses.polynomial_report import report_polynomial, report_to_json, solution_of
+    from dpopt.polynomials import solver_answer
     from dpopt.polynomials.minimax import write_solution
 
     for path in (plot, table, out):
@@ -198,6 +200,8 @@ def polynomial(
         _write_table(sought, table)
         return
     found, direct = sought.found()
+    named = sought.solved_by(None)
+    answer = None if named is None else solver_answer(solution_of(found).problem, named)
     if out is not None:
         write_solution(found, out)
     if plot is not None:
@@ -205,10 +209,10 @@ def polynomial(
 
         draw_polynomial(found, plot)
     if as_json:
-        print_json(report_to_json(found, sought.attributes))
+        print_json(report_to_json(found, sought.attributes, answer))
     else:
         written = [path for path in (out, plot) if path is not None]
-        report_polynomial(found, sought.attributes, written, direct=direct)
+        report_polynomial(found, sought.attributes, written, direct=direct, answer=answer)
 
 
 def _write_table(sought: PolynomialOptions, path: Path) -> None:

@@ -14,8 +14,8 @@ from rich.table import Table
 from dpopt.cli.reports.reports import console
 from dpopt.cli.synopses.shared import table_of
 from dpopt.files.codec import encode
-from dpopt.polynomials import Basis, LeastDegree, Solution
-from dpopt.polynomials.certificates import Witness, lower_bound, verify
+from dpopt.polynomials import Basis, LeastDegree, Solution, SolverAnswer
+from dpopt.polynomials.certificates import Witness, about, lower_bound, verify
 from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
 from dpopt.polynomials.sensitivities import (
     binomial_sensitivity,
@@ -87,6 +87,7 @@ def report_polynomial(
     written: Sequence[Path],
     *,
     direct: float | None = None,
+    answer: SolverAnswer | None = None,
 ) -> None:
     """Print a solution; it is verified once more before it is called proved.
 
@@ -98,6 +99,8 @@ def report_polynomial(
         Files that were written.
     direct
         Predicted error with noise on each query alone, where noise was minimized.
+    answer
+        What a solver made of the same problem.
     """
     out, solution = console(), _verified(found)
     problem, polynomial = solution.problem, solution.polynomial
@@ -105,7 +108,7 @@ def report_polynomial(
     out.print(_title(found))
     out.print(f"degree:      {polynomial.degree}")
     out.print(f"error:       {number_text(error.value)}, at s = {_points_text(error.points)}")
-    for line in _proof_lines(found):
+    for line in [*_proof_lines(found), *_answer_lines(solution, answer)]:
         out.print(line)
     if any(problem.weights) and problem.error_limit is None:
         out.print(f"noise:       {number_text(solution.objective - error.value)} of the objective")
@@ -121,7 +124,9 @@ def report_polynomial(
         out.print(f"written to {path}")
 
 
-def report_to_json(found: Solution | LeastDegree, attributes: int | None) -> dict[str, object]:
+def report_to_json(
+    found: Solution | LeastDegree, attributes: int | None, answer: SolverAnswer | None = None
+) -> dict[str, object]:
     """Return what is printed as a JSON object."""
     solution = _verified(found)
     polynomial, error = solution.polynomial, solution.polynomial.error(solution.problem.target)
@@ -137,6 +142,9 @@ def report_to_json(found: Solution | LeastDegree, attributes: int | None) -> dic
         measured["sensitivities"] = {
             name: str(value) for name, value in sensitivities(solution, attributes).items()
         }
+    if answer is not None:
+        above = None if answer.objective is None else str(answer.objective - solution.objective)
+        measured["solver"] = {**encode(answer), "above_least": above}
     return {**measured, "solution": encode(found, HEADER)}
 
 
@@ -164,16 +172,37 @@ def number_text(value: Fraction) -> str:
     return f"{shown} = {fraction}"
 
 
+def solution_of(found: Solution | LeastDegree) -> Solution:
+    """Return the solution; of a least degree that of this degree."""
+    return found.best if isinstance(found, LeastDegree) else found
+
+
 def _verified(found: Solution | LeastDegree) -> Solution:
     if isinstance(found, LeastDegree):
         verify_least_degree(found)
-        return found.best
-    verify(found)
-    return found
+    else:
+        verify(found)
+    return solution_of(found)
+
+
+def _answer_lines(solution: Solution, answer: SolverAnswer | None) -> list[str]:
+    """Say how far a solver's polynomial is from the least that is proved; its numbers are taken as exact fractions."""
+    if answer is None:
+        return []
+    if answer.objective is None:
+        return [f"{answer.solver} gave no polynomial ({answer.ended}) in {answer.seconds:.3g} s"]
+    above = answer.objective - solution.objective
+    said = [f"{about(abs(above))} {'above' if above >= 0 else 'below'} the least"]
+    if answer.breach:
+        said.append(f"and breaks a limit by {about(answer.breach)}")
+    return [
+        f"{answer.solver} found a polynomial in {answer.seconds:.3g} s ({answer.ended}): evaluated exactly,",
+        f"  its value is {about(answer.objective)}, {' '.join(said)}",
+    ]
 
 
 def _title(found: Solution | LeastDegree) -> str:
-    problem = found.best.problem if isinstance(found, LeastDegree) else found.problem
+    problem = solution_of(found).problem
     target = problem.target
     kept = f", with p(0) = {target.values[0]}" if problem.keeps_zero else ""
     return f"{target.name} of k = {target.width}, on s = 0..{target.width}{kept}"

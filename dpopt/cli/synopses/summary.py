@@ -49,6 +49,7 @@ class SummaryOptions:
         "Share of the budget for queries of fewer conditions, between 0 and 1. With 0 the prediction is never worse than "
         "that of separate noise on each query.",
     ] = 0.05
+    solver: options.ModelSolverOption = None
 
 
 @shared.showing("plan", summary_group)
@@ -78,6 +79,7 @@ def plan(
             predicate=about.predicate,
             relation=request.relation,
             small_queries=about.small_queries,
+            solver=about.solver,
         ),
         n,
         n0,
@@ -140,12 +142,16 @@ def answer(
         "polynomial (a weighted sum of noisy counts).",
     ] = "consistent",
     confidence: shared.ConfidenceOption = 0.95,
+    solver: options.ModelSolverOption = None,
 ) -> shared.Shown:
     """Answer queries from a released summary, with bounds. Costs no privacy."""
     from dpopt.synopses.summaries.summary import Summary
 
     released = shared.opened(Summary, file)
-    found = [released.answer(text, predicate, confidence=confidence, estimate=estimate) for text in query]
+    found = [
+        released.answer(text, predicate, confidence=confidence, estimate=estimate, solver=solver)
+        for text in query
+    ]
     answers = list(zip(query, found, strict=True))
     return shared.Shown(
         {"predicate": predicate, "answers": shared.answers_json(query, found)},

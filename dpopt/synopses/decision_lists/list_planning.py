@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import comb, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +14,9 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.polynomials.decision_lists import best_coefficients
-from dpopt.polynomials.exact_optimum import DEFAULT, linear_solver
+from dpopt.models.model import Solution
+from dpopt.polynomials.decision_lists import certified_coefficients
+from dpopt.polynomials.solver_answers import DEFAULT, linear_solver
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
@@ -38,7 +41,7 @@ def plan_lists(
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     points: int | None = None,
     largest: int | None = None,
-    solver: str | Solver = DEFAULT,
+    solver: str | Solver | None = None,
     negations: bool = True,
 ) -> ListPlan:
     """Return the plan with about the least predicted error of the points that the budget covers.
@@ -56,8 +59,8 @@ def plan_lists(
         Q: for how many points together the predicted error is to hold; all 2^m if left out.
     largest : int, optional
         The largest size of conjunctions; as far as 20 million are counted if left out.
-    solver : str or Solver
-        Of linear programs.
+    solver : str or Solver, optional
+        Of linear programs; highs if left out.
     negations : bool
         False for comparisons: rows count in conjunctions of their own literals alone, as in the paper.
 
@@ -70,15 +73,34 @@ def plan_lists(
     PolynomialError, SolverUnavailableError
         If the solver takes no linear programs, or cannot run here.
     """
+    how: dict[str, Any] = {"size": size, "relation": relation, "points": points, "largest": largest}
+    return certified_plan(family, budget, solver=solver, negations=negations, **how)[0]
+
+
+def certified_plan(
+    family: ListFamily,
+    budget: Budget,
+    *,
+    size: int,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    points: int | None = None,
+    largest: int | None = None,
+    solver: str | Solver | None = None,
+    negations: bool = True,
+) -> tuple[ListPlan, Callable[[], Solution]]:
+    """Return `plan_lists`, and what tells how near the solver came to the least value of the program behind the plan.
+
+    Parameters and errors as of `plan_lists`.
+    """
     asked = _Asked.of(family, budget, relation, size, points)
     most = largest_size(family, largest)
-    chosen = linear_solver(solver)
+    chosen = linear_solver(DEFAULT if solver is None else solver)
     ways: list[tuple[_Asked, tuple[float, ...]]]
     ways = [(asked, _STARTS)] if negations else [(replace(asked, negations=False), _STARTS)]
     if negations and not asked.gaussian:  # not convex, and begun without negations, too
         ways.append((replace(asked, negations=False), _STARTS_OF_THE_PAPER))
-    found = [plan for one, starts in ways for start in starts for plan in one.plans(start, most, chosen)]
-    return min(found, key=lambda plan: plan.predicted)
+    found = [made for one, starts in ways for start in starts for made in one.plans(start, most, chosen)]
+    return min(found, key=lambda one: one[0].predicted)
 
 
 def check_plannable(
@@ -89,12 +111,12 @@ def check_plannable(
     relation: NeighbouringRelation,
     points: int | None,
     largest: int | None,
-    solver: str | Solver,
+    solver: str | Solver | None,
 ) -> None:
     """Refuse what `plan_lists` would refuse, without planning anything; arguments and errors are the same."""
     _Asked.of(family, budget, relation, size, points)
     largest_size(family, largest)
-    linear_solver(solver)
+    linear_solver(DEFAULT if solver is None else solver)
 
 
 def largest_size(family: ListFamily, asked: int | None = None) -> int:
@@ -153,15 +175,15 @@ class _Asked:
     def replaced(self) -> bool:
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
-    def plans(self, start: float, most: int, solver: Solver) -> list[ListPlan]:
-        """Return the plans met from weights that are `start` times those of the noise."""
+    def plans(self, start: float, most: int, solver: Solver) -> list[tuple[ListPlan, Callable[[], Solution]]]:
+        """Return the plans met from weights that are `start` times those of the noise, and how good each solution is."""
         base = self._base(most)
         slopes, found = base, []
         for _ in range(1 if self.gaussian else _LAPLACE_ROUNDS):
             weights = start * slopes
             if self.replaced:
                 weights[1:] *= 2.0
-            best = best_coefficients(
+            best, judged = certified_coefficients(
                 self.family,
                 weights,
                 gaussian=self.gaussian,
@@ -170,7 +192,7 @@ class _Asked:
                 negations=self.negations,
             )
             sensitivities = self._sensitivities(best)
-            found.append(self._plan(best, sensitivities))
+            found.append((self._plan(best, sensitivities), judged))
             slopes = self._slopes(base, np.append(sensitivities, np.zeros(most + 1 - sensitivities.size)))
         return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpopt.polynomials.exact_optimum import DEFAULT
 from dpopt.private.measurements.conjunction_measurement import ListTable
 from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
@@ -30,7 +29,7 @@ def decision_lists(
     n0: int | None = None,
     queries: int | None = None,
     largest: int | None = None,
-    solver: str | Solver = DEFAULT,
+    solver: str | Solver | None = None,
     **asked: Unpack[Asked],
 ) -> ListSummary:
     """Release a summary of rows that are decision lists, which gives at each point of {0, 1}^m the share of rows that are 1.
@@ -54,8 +53,8 @@ def decision_lists(
         Number of points for which the error is predicted simultaneously; all if left out.
     largest : int, optional
         Largest number of literals of a counted conjunction; chosen by the plan if left out.
-    solver : str or Solver
-        Solver of linear programs.
+    solver : str or Solver, optional
+        Solver of the linear programs of the plan (models/decision_lists); highs if left out.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget, reading
         (its encoding): see `dpopt.synopses.release.Asked`.

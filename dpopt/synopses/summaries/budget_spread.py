@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.polynomials.coefficient_budgets import least_predicted_error
+from dpopt.polynomials.solver_answers import DEFAULT
 from dpopt.polynomials.targets import Target
+from dpopt.programs.solver import Solver
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 
 LEFT_OUT = Fraction(10) ** 12
@@ -76,7 +78,9 @@ class Spread:
     bound: float
 
 
-def best_spread(target: Target, measured: Measured, small_queries: float) -> Spread:
+def best_spread(
+    target: Target, measured: Measured, small_queries: float, solver: str | Solver = DEFAULT
+) -> Spread:
     """Return the best spread found.
 
     One that is tried has all of the budget at size k, noise on each query of its own, where those can all be counted.
@@ -85,6 +89,8 @@ def best_spread(target: Target, measured: Measured, small_queries: float) -> Spr
     ----------
     small_queries : float
         The share of the budget that the sizes below k have together at least.
+    solver : str or Solver
+        Of linear programs: where the exact method of approximation_plus_noise begins.
     """
     k, sizes = target.width, measured.sensitivity.size
     numbers = np.array([comb(k, j) for j in range(1, sizes + 1)], dtype=np.float64)
@@ -102,7 +108,7 @@ def best_spread(target: Target, measured: Measured, small_queries: float) -> Spr
             *(Fraction(one).limit_denominator(10**15) for one in (dearer * costs).tolist()),
         ]
         weights += [LEFT_OUT] * (k + 1 - len(weights))
-        begun = least_predicted_error(target, weights).polynomial.coefficients[1 : sizes + 1]
+        begun = least_predicted_error(target, weights, solver=solver).polynomial.coefficients[1 : sizes + 1]
         coefficients = np.zeros(sizes)
         coefficients[: len(begun)] = [abs(float(one)) for one in begun]
         found.append(_improved(coefficients, target, measured, numbers, small_queries))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import PolynomialError
 from dpopt.models.records.consistent_records import (
     PatternRows,
     consistent_records,
@@ -16,9 +18,11 @@ from dpopt.models.records.consistent_records import (
     proven_end,
     reversed_sense,
 )
-from dpopt.polynomials.exact_optimum import linear_solver
+from dpopt.polynomials.solver_answers import linear_solver
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import SolveLimits, Termination
+from dpopt.programs.solver import Capability
+from dpopt.programs.verification import verified
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 from dpopt.synopses.summaries.ways import Way
 
@@ -45,11 +49,14 @@ class ConsistentInterval:
         Shares of records, 0 <= low <= high <= 1.
     contradiction : bool
         Whether no records have counts within all bands; the interval is [0, 1] then.
+    gap : float
+        By how large a share of the records an end is farther out than the solver's own point at most; inf without a point.
     """
 
     low: float
     high: float
     contradiction: bool
+    gap: float
 
 
 def consistent_interval(
@@ -89,34 +96,52 @@ def consistent_interval(
         float(plan.size),
         maximize=False,
     ).linear
-    low, infeasible = _end(program, solver)
-    high, also = _end(reversed_sense(program), solver)
-    low, high = max(0.0, low / plan.size), min(1.0, high / plan.size)
+    low, infeasible, below = _end(program, solver)
+    high, also, above = _end(reversed_sense(program), solver)
+    low, high, gap = max(0.0, low / plan.size), min(1.0, high / plan.size), max(below, above) / plan.size
     if (infeasible and also) or low > high:
-        return ConsistentInterval(0.0, 1.0, contradiction=True)
-    return ConsistentInterval(low, high, contradiction=False)
+        return ConsistentInterval(0.0, 1.0, contradiction=True, gap=gap)
+    return ConsistentInterval(low, high, contradiction=False, gap=gap)
 
 
-def _end(program: MixedIntegerProgram, solver: str | Solver) -> tuple[float, bool]:
-    """Return the end that is proven, in records, and whether the solver says that there is none."""
+def _end(program: MixedIntegerProgram, solver: str | Solver) -> tuple[float, bool, float]:
+    """Return the end that is proven, in records; whether the solver says that there is none; how far its point is from it."""
     records = float(program.row_upper[-1])
-    found = _checked(solver).solve(program, _LIMITS)
+    end = records if program.maximize else 0.0
+    found = verified(program, consistency_solver(solver).solve(program, _LIMITS))
     if found.termination in {Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED}:
-        return (records if program.maximize else 0.0), True
+        return end, True, inf
     proven = None if found.duals is None else proven_end(program, found.duals)
-    if proven is None:
-        return (records if program.maximize else 0.0), False
-    return (min(records, proven) if program.maximize else max(0.0, proven)), False
+    if proven is not None:
+        end = min(records, proven) if program.maximize else max(0.0, proven)
+    return end, False, inf if found.objective is None else abs(end - found.objective)
 
 
-def _checked(solver: str | Solver) -> Solver:
-    """Return the solver; whether it can run is looked up once, since there are two programs for each query."""
-    return _named(solver) if isinstance(solver, str) else linear_solver(solver)
+def consistency_solver(solver: str | Solver) -> Solver:
+    """Return the solver; whether it can run is looked up once, since there are two programs for each query.
+
+    Raises
+    ------
+    PolynomialError
+        It takes no linear programs, or gives no dual values, of which the ends are made.
+    SolverUnavailableError
+        There is none of that name, or it cannot run here.
+    """
+    return _named(solver) if isinstance(solver, str) else _suitable(solver)
 
 
 @cache
 def _named(name: str) -> Solver:
-    return linear_solver(name)
+    return _suitable(name)
+
+
+def _suitable(solver: str | Solver) -> Solver:
+    found = linear_solver(solver)
+    if Capability.DUALS not in found.capabilities:
+        raise PolynomialError(
+            f"the solver {found.name!r} gives no dual values, by which the ends of an answer are proved; give another one"
+        )
+    return found
 
 
 def _bands(

@@ -14,6 +14,7 @@ from dpopt.accounting.measurements import amount_for
 from dpopt.errors import DpoptError, PlanError
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Schema
 from dpopt.synopses.release import Asked, Request, Reserved, Running
@@ -159,6 +160,7 @@ def summary(
     n0: int | None = None,
     small_queries: float = SMALL_QUERIES,
     error: float | None = None,
+    solver: str | Solver | None = None,
     **asked: Unpack[Asked],
 ) -> Summary:
     """Release a summary of a table, which answers queries of up to k conditions with their bounds.
@@ -187,6 +189,9 @@ def summary(
         Refuse a release whose predicted error is above this share of the records: with a declared number of records before the
         table is read; under replace, where the table gives the number, before anything is drawn; else once the number is
         measured.
+    solver : str or Solver, optional
+        Solver of linear programs with which the exact method of the plan begins (models/approximation_plus_noise); highs if
+        left out. It has no part in how good the plan is.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
@@ -224,6 +229,7 @@ def summary(
             predicate=predicate,
             relation=request.relation,
             small_queries=small_queries,
+            solver=solver,
         )
 
     def accurate(budget: Budget, size: int | None) -> SummaryPlan:

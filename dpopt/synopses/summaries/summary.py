@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,14 @@ from dpopt.models.polynomials.answer_polynomial import (
     best_mixed_answer,
 )
 from dpopt.polynomials.targets import Target
+from dpopt.programs.solver import Solver
 from dpopt.synopses.summaries.budget_spread import answers_tried
-from dpopt.synopses.summaries.consistent_interval import consistent_interval
+from dpopt.synopses.summaries.consistent_interval import (
+    SOLVER,
+    ConsistentInterval,
+    consistency_solver,
+    consistent_interval,
+)
 from dpopt.synopses.summaries.noise_bounds import check_confidence, deviations_for, noise_bound
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
@@ -141,6 +147,7 @@ class Summary(PlannedSynopsis):
         *,
         confidence: float = 1.0 - BETA,
         estimate: str = CONSISTENT,
+        solver: str | Solver | None = None,
     ) -> SummaryAnswer:
         """Return which share of the records satisfies a query, with its bound.
 
@@ -156,6 +163,9 @@ class Summary(PlannedSynopsis):
             "polynomial": a weighted sum of noisy counts, whose bound is known beforehand. "consistent": a point of what
             that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave
             possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
+        solver : str or Solver, optional
+            Of the two linear programs of a consistent answer (models/consistent_records), with dual values; highs if left out.
+            What it proves, and how far its points are from that, stands in the note.
 
         Raises
         ------
@@ -165,7 +175,9 @@ class Summary(PlannedSynopsis):
         SchemaError
             If there is no such attribute or value.
         PolynomialError
-            If there is no such predicate.
+            If there is no such predicate, or the solver takes no linear programs or gives no dual values.
+        SolverUnavailableError
+            If the solver cannot run here.
         """
         conditions = self.plan.literals.conditions(query, predicate)
         if len(conditions) > self.plan.width:
@@ -181,7 +193,7 @@ class Summary(PlannedSynopsis):
             self.plan.sizes[-1],
             fixed_size=self.plan.relation is not NeighbouringRelation.ADD_REMOVE,
         )
-        return self._best(ways, confidence, estimate)
+        return self._best(ways, confidence, estimate, solver=solver)
 
     def answers(
         self,
@@ -218,9 +230,12 @@ class Summary(PlannedSynopsis):
         confidence: float,
         estimate: str,
         known: dict[float, MixedAnswerPolynomial] | None = None,
+        *,
+        solver: str | Solver | None = None,
     ) -> SummaryAnswer:
         if estimate not in ESTIMATES:
             raise WorkloadError(f"found the estimate {estimate!r}; expected {' or '.join(ESTIMATES)}")
+        chosen = consistency_solver(SOLVER if solver is None else solver)
         beta = of_polynomial = 1.0 - confidence
         way, polynomial, bound = self._chosen(ways, beta, known)
         # A condition alone is counted as it is: other counts hardly say more of it.
@@ -230,20 +245,17 @@ class Summary(PlannedSynopsis):
             way, polynomial, bound = self._chosen(ways, of_polynomial, known)
         value, degree = self._value(polynomial, way)
         low, high = max(0.0, value - bound), min(1.0, value + bound)
-        note = ""
+        consistent, note = False, ""
         if shared:
-            interval = consistent_interval(way, self.plan, self.noisy, beta - of_polynomial)
-            note = (
-                CONTRADICTION
-                if interval.contradiction or max(interval.low, low) > min(interval.high, high)
-                else ""
-            )
-            if not note:
-                low, high = max(low, interval.low), min(high, interval.high)
-        if shared and not note:
+            interval = consistent_interval(way, self.plan, self.noisy, beta - of_polynomial, solver=chosen)
+            note = "" if solver is None else _proved(chosen, interval)
+            consistent = not interval.contradiction and max(interval.low, low) <= min(interval.high, high)
+        if consistent:
+            low, high = max(low, interval.low), min(high, interval.high)
             value = likely_point(value, polynomial, low, high)
             bound = max(value - low, high - value)
         else:
+            note = CONTRADICTION if shared else note
             value, estimate = min(1.0, max(0.0, value)), POLYNOMIAL
             low, high = min(value, low), max(value, high)
         return SummaryAnswer(
@@ -372,6 +384,15 @@ class Summary(PlannedSynopsis):
             gaussian=self.plan.gaussian,
         )
         return polynomial.approximation + noise
+
+
+def _proved(solver: Solver, interval: ConsistentInterval) -> str:
+    """Say what a solver that was named proved of an answer."""
+    found = f"its points reach them to within {interval.gap:.2g} of the records"
+    return (
+        f"consistent_records by {solver.name}: the share is between {interval.low:.6g} and {interval.high:.6g}, proved by its "
+        f"dual values; {found if isfinite(interval.gap) else 'it found no point'}"
+    )
 
 
 def _way_of(literals: Iterable[int], target: Values) -> Way:

@@ -16,8 +16,10 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.files.codec import Unbounded
+from dpopt.polynomials.solver_answers import DEFAULT
 from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
+from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
 from dpopt.synopses.histograms.counts_plan import check_scales, is_gaussian, whole_amount
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
@@ -134,6 +136,7 @@ def plan_summary(
     predicate: str = "and",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     small_queries: float = SMALL_QUERIES,
+    solver: str | Solver | None = None,
 ) -> SummaryPlan:
     """Return the plan with the least predicted error of the queries of k literals that the budget covers.
 
@@ -154,13 +157,18 @@ def plan_summary(
         The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from 0 to
         below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those can be
         counted; else it may be more by as much as that share of the budget is worth.
+    solver : str or Solver, optional
+        Of linear programs, with which the exact method of approximation_plus_noise begins; highs if left out. It has no part in
+        how good the plan is.
 
     Raises
     ------
     PlanError
         If k or size is out of range, or the accountant has no figure for either noise.
     PolynomialError
-        If there is no such predicate.
+        If there is no such predicate, or the solver takes no linear programs.
+    SolverUnavailableError
+        If the solver cannot run here.
     AccountingError
         If the budget is too small for any noise.
     """
@@ -174,7 +182,7 @@ def plan_summary(
     target = Target.named(predicate, width)
     kept = countable(literals, width)
     measured = measured_by(literals, kept, width, budget, size=size, relation=relation)
-    spread = best_spread(target, measured, small_queries)
+    spread = best_spread(target, measured, small_queries, DEFAULT if solver is None else solver)
     sizes = tuple((np.flatnonzero(spread.shares) + 1).tolist())
     direct = inf
     if target == Target.conjunction(width) or width == 1:

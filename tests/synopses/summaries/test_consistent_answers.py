@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import WorkloadError
+from dpopt.errors import DpoptError, PolynomialError, SolverUnavailableError, WorkloadError
 from dpopt.polynomials.targets import Target
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from dpopt.synopses.summaries import consistent_interval as interval_module
+from dpopt.solvers.registry import get_solver
 from dpopt.synopses.summaries.consistent_interval import consistent_interval
 from dpopt.synopses.summaries.summary import CONTRADICTION, ESTIMATES, Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
@@ -143,7 +143,7 @@ class Lying:
     """A solver that answers as scripted."""
 
     name = "lying"
-    capabilities = frozenset({Capability.LP})
+    capabilities = frozenset({Capability.LP, Capability.DUALS})
 
     def __init__(self, termination: Termination, seed: int | None, scale: float = 1.0) -> None:
         self.termination, self.seed, self.scale = termination, seed, scale
@@ -200,17 +200,15 @@ def test_a_solver_that_lies_makes_intervals_wider_and_none_wrong(scale: float) -
 
 
 @pytest.mark.parametrize("termination", [Termination.FAILED, Termination.LIMIT, Termination.INFEASIBLE])
-def test_a_solver_without_multipliers_leaves_the_polynomials_answer(
-    termination: Termination, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_solver_without_multipliers_leaves_the_polynomials_answer(termination: Termination) -> None:
     plan = tiny_plan(EVERY, REPLACE, gaussian=True, sizes=(1, 2), scales=(0.3, 0.3), width=3, size=3)
     made = silent(plan, TABLES[0])
     solver: Any = Lying(termination, None)
-    monkeypatch.setattr(interval_module, "_checked", lambda _: solver)
     half = made.answer(words(QUERIES[0]), confidence=0.975, estimate="polynomial")
     assert half.approximation > 0.1 * half.bound
-    found = made.answer(words(QUERIES[0]))
+    found = made.answer(words(QUERIES[0]), solver=solver)
     assert (found.low, found.high) == pytest.approx((half.low, half.high))
+    assert ("it found no point" in found.note) == (termination is not Termination.INFEASIBLE)
     assert (found.note == CONTRADICTION) == (termination is Termination.INFEASIBLE)
 
 
@@ -243,3 +241,35 @@ def test_every_pair_of_tiny_tables_with_equal_counts_is_within_the_interval_of_t
         ]
         assert found.low == pytest.approx(min(alike), abs=1e-3)
         assert found.high == pytest.approx(max(alike), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["glop", "clarabel", "glpk"])
+def test_another_solver_proves_the_same_ends_and_says_how_near_its_points_are(name: str) -> None:
+    if not get_solver(name).availability().available:
+        pytest.skip(f"{name} cannot run here")
+    plan = tiny_plan(EVERY, REPLACE, gaussian=True, sizes=(1, 2), scales=(0.3, 0.3), width=3, size=3)
+    made = silent(plan, TABLES[0])
+    own, found = (made.answer(words(QUERIES[0]), solver=solver) for solver in (None, name))
+    assert own.note == ""
+    assert found.note.startswith(f"consistent_records by {name}: the share is between ")
+    assert (found.low, found.high) == pytest.approx((own.low, own.high), abs=1e-6)
+    interval = consistent_interval(
+        way_of(words(QUERIES[0]), "and", EVERY), plan, made.noisy, 0.05, solver=name
+    )
+    assert interval.gap < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "error"),
+    [
+        ("cbc", "no dual values", PolynomialError),
+        ("cp-sat", "no linear programs", PolynomialError),
+        ("nobody", "there is no solver", SolverUnavailableError),
+    ],
+)
+def test_a_solver_that_cannot_prove_an_end_is_refused(
+    name: str, message: str, error: type[DpoptError]
+) -> None:
+    plan = tiny_plan(EVERY, REPLACE, gaussian=True, sizes=(1, 2), scales=(0.3, 0.3), width=3, size=3)
+    with pytest.raises(error, match=message):
+        silent(plan, TABLES[0]).answer(words(QUERIES[0]), solver=name)

@@ -1,0 +1,187 @@
+"""What a solver makes of a problem: its model solved, the coefficients as fractions, and both judged in exact arithmetic.
+
+A problem of `certificates` is stated as the model of its page. The numbers of a solver's point are fractions as they stand, so
+that its polynomial is exact; where the value at 0 is kept, the constant is moved by what it misses there. The objective of that
+polynomial, and by how much it breaks a limit, are then exact. Nothing that a solver says of itself is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PolynomialError, SolverUnavailableError
+from dpopt.models.model import Model
+from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
+from dpopt.models.polynomials.coefficient_budget import (
+    coefficient_budget,
+    limited_coefficients,
+    monomial_values,
+    read_limited,
+    read_split,
+)
+from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_polynomial
+from dpopt.polynomials.certificates import Problem, judged
+from dpopt.polynomials.polynomial import Basis, Polynomial, in_binomial_basis
+from dpopt.programs.results import SolveLimits, SolveResult
+from dpopt.programs.solver import Capability, Solver
+from dpopt.solvers.registry import available_solvers, get_solver, whether_it_runs
+
+DEFAULT = "highs"
+_LIMITS = SolveLimits(seconds=20.0)
+
+
+def linear_solver(name_or_solver: str | Solver) -> Solver:
+    """Return the solver of that name; it takes linear programs and can run here.
+
+    Raises
+    ------
+    PolynomialError
+        It takes no linear programs.
+    SolverUnavailableError
+        There is none of that name, or it cannot run here.
+    """
+    solver = get_solver(name_or_solver)
+    if Capability.LP not in solver.capabilities:
+        raise PolynomialError(
+            f"the solver {solver.name!r} takes no linear programs; here {', '.join(linear_solvers())} do"
+        )
+    availability = whether_it_runs(solver)
+    if not availability.available:
+        raise SolverUnavailableError(
+            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
+        )
+    return solver
+
+
+def linear_solvers() -> tuple[str, ...]:
+    """Return the names of the solvers that take linear programs and can run here."""
+    return tuple(name for name in available_solvers() if Capability.LP in get_solver(name).capabilities)
+
+
+def suggested_point(solver: Solver, model: Model) -> tuple[NDArray[np.float64] | None, SolveResult]:
+    """Return the point that a solver gives, (n,), or None, and all that it says. Neither is trusted."""
+    result = solver.solve(model.program, _LIMITS)
+    solution = result.solution
+    if solution is None or solution.shape != model.program.objective.shape:
+        return None, result
+    point = np.asarray(solution, dtype=np.float64)
+    return (point if np.isfinite(point).all() else None), result
+
+
+@dataclass(frozen=True, slots=True)
+class SolverAnswer:
+    """The polynomial of a solver, judged in exact arithmetic.
+
+    Attributes
+    ----------
+    solver : str
+        Its name.
+    seconds : float
+        How long it took, as it says.
+    ended : str
+        Why it stopped, as it says: "optimal", "infeasible", ...
+    polynomial : Polynomial or None
+        Its numbers as fractions; None where it gave none.
+    objective : Fraction or None
+        What the polynomial comes to, exactly, limits aside.
+    breach : Fraction
+        By how much it breaks a limit at most, exactly.
+    """
+
+    solver: str
+    seconds: float
+    ended: str
+    polynomial: Polynomial | None
+    objective: Fraction | None
+    breach: Fraction
+
+
+def solver_answer(problem: Problem, solver: str | Solver) -> SolverAnswer:
+    """Solve the model of a problem by a solver of linear programs and judge its answer in exact arithmetic.
+
+    The model is minimax_polynomial, coefficient_budget or approximation_plus_noise (models/), as limits and weights say.
+
+    Parameters
+    ----------
+    problem
+        What is minimized; `minimax_problem`, or the problem of any `Solution`.
+    solver
+        A solver of linear programs, or its name. It gets 20 seconds.
+
+    Raises
+    ------
+    PolynomialError
+        The solver takes no linear programs.
+    ProgramError
+        Weights without a limit of the error are for degree k only.
+    SolverUnavailableError
+        There is none of that name, or it cannot run here.
+
+    Examples
+    --------
+    >>> from dpopt.polynomials import Target, best_polynomial, solver_answer
+    >>> best = best_polynomial(Target.disjunction(8), 4)
+    >>> found = solver_answer(best.problem, "highs")
+    >>> found.objective >= best.objective and float(found.objective - best.objective) < 1e-9
+    True
+    """
+    if isinstance(solver, str):
+        return _by_name(problem, solver)
+    return answer_to(problem, stated_model(problem), linear_solver(solver))
+
+
+@lru_cache(maxsize=8)  # what a search begins with is asked for again where it is reported
+def _by_name(problem: Problem, name: str) -> SolverAnswer:
+    return answer_to(problem, stated_model(problem), linear_solver(name))
+
+
+Stated = tuple[Model, Basis, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
+"""A model, and the basis and the reading of the coefficients of its points."""
+
+
+def answer_to(problem: Problem, stated: Stated, solver: Solver) -> SolverAnswer:
+    """Return what a solver of linear programs makes of any statement of a problem, judged in exact arithmetic."""
+    model, basis, read = stated
+    point, result = suggested_point(solver, model)
+    said = solver.name, result.seconds, result.termination.value
+    if point is None:
+        return SolverAnswer(*said, None, None, Fraction(0))
+    given = in_binomial_basis(basis, problem.target.width, [Fraction(one) for one in read(point).tolist()])
+    constant = problem.target.values[0] if problem.keeps_zero else given[0]  # p(0) = a_0
+    polynomial = Polynomial(problem.target.width, (constant, *given[1:]))
+    objective, broken = judged(problem, polynomial)
+    breach = max((size for size, _ in broken), default=Fraction(0))
+    return SolverAnswer(*said, polynomial, objective, breach)
+
+
+def stated_model(problem: Problem) -> Stated:
+    """Return a problem as the model of its page; errors as of `solver_answer`."""
+    values, weights = floats(problem.target.values), floats(problem.weights)
+    width, degree, keeps_zero = problem.target.width, problem.degree, problem.keeps_zero
+    if problem.coefficient_limit is not None:
+        table = (monomial_values if problem.basis is Basis.MONOMIAL else chebyshev_values)(width, degree)
+        limit = float(problem.coefficient_limit)
+        model = limited_coefficients(values, degree, limit, table, keeps_zero=keeps_zero)
+        return model, problem.basis, lambda point: read_limited(point, table)
+    if problem.error_limit is not None:
+        model = coefficient_budget(values, weights, float(problem.error_limit), keeps_zero=keeps_zero)
+        return model, Basis.BINOMIAL, lambda point: read_split(point, width)
+    if any(problem.weights):
+        model = approximation_plus_noise(values, weights)
+        return model, Basis.BINOMIAL, lambda point: read_split(point[:-1], width)
+    return (
+        minimax_polynomial(values, degree=degree, keeps_zero=keeps_zero),
+        Basis.CHEBYSHEV,
+        lambda point: point[:-1],
+    )
+
+
+def floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:
+    """Return the numbers as floats."""
+    return np.array([float(one) for one in numbers])
