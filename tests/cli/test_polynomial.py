@@ -60,7 +60,9 @@ def test_it_is_said_how_far_a_solver_is_from_the_proven_least(sought: str) -> No
     polynomial = Polynomial(7, tuple(map(Fraction, answer["polynomial"]["coefficients"])))
     errors = [abs(polynomial.at(s) - (s > 0)) for s in range(8)]
     weights = map(Fraction, solution["problem"]["weights"])
-    value = sum(w * abs(a) for w, a in zip(weights, polynomial.coefficients, strict=False))
+    value = sum(
+        (w * abs(a) for w, a in zip(weights, polynomial.coefficients, strict=False)), start=Fraction(0)
+    )
     limit = solution["problem"]["error_limit"]
     breach = Fraction(0) if limit is None else max(Fraction(0), max(errors) - Fraction(limit))
     value += max(errors) if limit is None else 0
