@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
@@ -14,6 +15,9 @@ from dpopt.errors import ProgramError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers up to here are held exactly in double precision."""
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.bool_)
 
@@ -119,6 +123,17 @@ class MixedIntegerProgram:
             np.abs(x - np.round(x))[self.integrality],
         )
         return max([0.0, *(float(gap.max()) for gap in gaps if gap.size)])
+
+    def why_not_whole(self, names: Sequence[str] = ()) -> str | None:
+        """Return why this is no bounded program in whole numbers; None if it is one. `names`: of the variables."""
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        for good, lack in ((self.integrality, "need not be whole"), (bounded, "has no bound on a side")):
+            if not good.all():
+                first = int(np.argmin(good))
+                return f"the variable {names[first] if names else first} {lack}"
+        values = np.concatenate((self.objective, self.coefficients))
+        wrong = (values != np.round(values)) | (np.abs(values) > LARGEST_WHOLE)
+        return f"the coefficient {float(values[np.argmax(wrong)])!r} is not whole" if wrong.any() else None
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the program (sense, arrays in little-endian form), in hex."""

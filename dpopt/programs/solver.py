@@ -27,6 +27,7 @@ class Capability(enum.Enum):
     CARDINALITY_RULES = "hard rules that count, each condition once"
     LP = "linear programs"
     MIP = "mixed-integer programs"
+    WHOLE = "linear programs in bounded whole numbers, with whole coefficients"
     CONVEX_QP = "convex quadratic programs"
     DUALS = "dual values"
     WARM_START = "starts from a hint"
@@ -65,6 +66,9 @@ def why_refused(solver: Solver, program: Program) -> str | None:
         return _why_refused_clauses(solver, program)
     if isinstance(program, QuadraticProgram):
         needed, kind = Capability.CONVEX_QP, "quadratic programs"
+    elif Capability.WHOLE in solver.capabilities and Capability.MIP not in solver.capabilities:
+        reason = program.why_not_whole()
+        return reason and f"{solver.name} takes linear programs in whole numbers only; {reason}"
     elif program.integrality.any():
         needed, kind = Capability.MIP, "mixed-integer programs"
     else:

@@ -1,4 +1,4 @@
-"""CP-SAT of OR-Tools: a MaxCsp as it is, with rules and a proven bound; integer programs as models.
+"""CP-SAT of OR-Tools: a MaxCsp as it is, with rules and a proven bound; linear programs in whole numbers.
 
 Model: a Boolean for each code of an attribute, exactly one true (two codes: one Boolean
 and its negation); a Boolean c_j for each clause, tied to its truth in the direction that the weight does not push it;
@@ -10,7 +10,7 @@ least its bound if it is required, else if its Boolean is true; one direction is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,40 +109,29 @@ class CpSat:
 
     name: str = "cp-sat"
     capabilities: frozenset[Capability] = frozenset(
-        {Capability.MAX_CSP, Capability.RULES, Capability.WARM_START, Capability.DETERMINISTIC_LIMIT}
+        {
+            Capability.MAX_CSP,
+            Capability.RULES,
+            Capability.WHOLE,
+            Capability.WARM_START,
+            Capability.DETERMINISTIC_LIMIT,
+        }
     )
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
-        """Solve a MaxCsp."""
+        """Solve a MaxCsp, or a program in whole numbers."""
         from ortools.sat.python import cp_model
 
-        if not isinstance(program, MaxCsp):
-            raise ProgramError("cp-sat takes a MaxCsp")
+        if isinstance(program, QuadraticProgram):
+            raise ProgramError("cp-sat takes a MaxCsp or a linear program in whole numbers")
         history = History(beyond=_INFINITE)
-        reduction = reduce_max_csp(program, hint)
-        model = cp_model.CpModel()
-        codes = _codes(model, reduction.problem)
-        add_rules(model, reduction.problem.rules, reduction.problem.offsets(), codes)
-        truths = _truths(model, reduction.problem, codes)
-        model.maximize(sum(w * c for w, c in zip(reduction.problem.weights.tolist(), truths, strict=True)))
-        if hint is not None:
-            _add_hint(model, codes, reduction.problem, reduction.shrink())
+        posed = _of_clauses(program, hint) if isinstance(program, MaxCsp) else _of_program(program, hint)
         solver = _configured(cp_model.CpSolver(), limits)
         solver.best_bound_callback = lambda bound: history.note(bound=bound)
-        status = solver.solve(model, _listener(history))
+        status = solver.solve(posed.model, _listener(history))
         native = solver.status_name(status)
         termination, limit = STATUS.get(native, UNKNOWN_STATUS)
         found = native in {"OPTIMAL", "FEASIBLE"}
-        record = None
-        if found:
-            values = np.array([solver.boolean_value(literal) for literal in codes])
-            offsets = reduction.problem.offsets()[:-1]
-            chosen = (
-                np.add.reduceat(np.arange(values.size) * values, offsets) - offsets
-                if values.size
-                else offsets
-            )
-            record = reduction.expand(chosen.astype(np.int32))
         bounded = found or native == "UNKNOWN"
         bound = float(solver.best_objective_bound)
         if found:
@@ -150,7 +139,7 @@ class CpSat:
         return SolveResult(
             termination=termination,
             limit=_limit(solver, limits) if limit is not None else None,
-            solution=record,
+            solution=posed.point(solver) if found else None,
             objective=float(solver.objective_value) if found else None,
             bound=bound if bounded and np.isfinite(bound) else None,
             solver=self.name,
@@ -159,6 +148,44 @@ class CpSat:
             report={"branches": int(solver.num_branches), "deterministic_seconds": float(_work(solver))},
             history=history.entries(),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Posed:
+    """A model, and how a solution of the problem is read off."""
+
+    model: cp_model.CpModel
+    point: Callable[[cp_model.CpSolver], Point]
+
+
+def _of_clauses(program: MaxCsp, hint: Point | None) -> _Posed:
+    from ortools.sat.python import cp_model
+
+    reduction = reduce_max_csp(program, hint)
+    problem, model = reduction.problem, cp_model.CpModel()
+    codes = _codes(model, problem)
+    add_rules(model, problem.rules, problem.offsets(), codes)
+    truths = _truths(model, problem, codes)
+    model.maximize(sum(w * c for w, c in zip(problem.weights.tolist(), truths, strict=True)))
+    if hint is not None:
+        _add_hint(model, codes, problem, reduction.shrink())
+
+    def record(solver: cp_model.CpSolver) -> Point:
+        values = np.array([solver.boolean_value(literal) for literal in codes])
+        offsets = problem.offsets()[:-1]
+        chosen = (
+            np.add.reduceat(np.arange(values.size) * values, offsets) - offsets if values.size else offsets
+        )
+        return reduction.expand(chosen.astype(np.int32))
+
+    return _Posed(model, record)
+
+
+def _of_program(program: MixedIntegerProgram, hint: Point | None) -> _Posed:
+    model = cp_sat_model(program)
+    for variable, value in enumerate([] if hint is None else hint.tolist()):
+        model.add_hint(model.get_int_var_from_proto_index(variable), round(value))
+    return _Posed(model, lambda solver: np.array(solver.response_proto.solution, dtype=np.float64))
 
 
 def _listener(history: History) -> cp_model.CpSolverSolutionCallback:
@@ -269,10 +296,6 @@ def _add_hint(
             model.add_hint(codes[column], column in chosen)
 
 
-LARGEST_WHOLE = 2**53
-"""Coefficients of a model of CP-SAT are whole numbers that double precision holds exactly."""
-
-
 def cp_sat_model(
     program: MixedIntegerProgram | QuadraticProgram,
     variables: Sequence[Block] = (),
@@ -293,18 +316,9 @@ def cp_sat_model(
     if isinstance(program, QuadraticProgram):
         raise ProgramError("CP-SAT holds linear programs in whole numbers, and no squares" + instead)
     names = names_of(variables, "x", program.number_of_variables)
-    if not program.integrality.all():
-        first = names[int(np.argmin(program.integrality))]
-        raise ProgramError(
-            f"CP-SAT holds whole numbers only; the variable {first} need not be whole" + instead
-        )
-    if not (np.isfinite(program.lower).all() and np.isfinite(program.upper).all()):
-        first = names[int(np.argmin(np.isfinite(program.lower) & np.isfinite(program.upper)))]
-        raise ProgramError(f"CP-SAT needs bounds; the variable {first} has none on a side" + instead)
-    for part in (program.objective, program.coefficients):
-        if not ((part == np.round(part)) & (np.abs(part) <= LARGEST_WHOLE)).all():
-            wrong = part[np.argmax((part != np.round(part)) | (np.abs(part) > LARGEST_WHOLE))]
-            raise ProgramError(f"CP-SAT holds whole coefficients only; found {float(wrong)!r}" + instead)
+    reason = program.why_not_whole(names)
+    if reason is not None:
+        raise ProgramError(f"CP-SAT holds linear programs in whole numbers only; {reason}" + instead)
     model = cp_model.CpModel()
     model.name = name
     lower, upper = np.ceil(program.lower).astype(int).tolist(), np.floor(program.upper).astype(int).tolist()

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import write_mps
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import (
@@ -95,7 +97,9 @@ class Glpk:
             time_limit = [] if limits.seconds is None else ["--tmlim", str(math.ceil(limits.seconds))]
             return ["glpsol", "--freemps", model, "--write", answer, *presolve, *time_limit]
 
-        text, log = run_on_mps(linear, self.name, command, lambda line: _listen(history, line, sign))
+        text, log = run_on_mps(
+            self.name, partial(write_mps, linear), command, lambda line: _listen(history, line, sign)
+        )
         return replace(self.read(linear, text, log), history=history.entries())
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:

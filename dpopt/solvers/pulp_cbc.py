@@ -1,22 +1,24 @@
 """CBC, as PuLP bundles it, for linear and mixed-integer programs.
 
-The program is written as MPS text from its arrays and CBC is called on the file: building PuLP's own objects takes
-seconds for 100,000 clauses. PuLP gives the path of its CBC; its reading of the outcome is not used, since PuLP's
-`status` says "Optimal" for a run that the time limit stopped.
+The program becomes a `pulp.LpProblem`, which PuLP writes to a file, and CBC is called on the file. PuLP's reading of the
+outcome is not used, since PuLP's `status` says "Optimal" for a run that the time limit stopped.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.mps import write_mps
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, Verdict, mixed_integer, run_on_mps
+from dpopt.solvers.pulp_other import pulp_problem
 
 STATUS: dict[str, Verdict] = {
     "Optimal": Means.OPTIMAL,
@@ -33,6 +35,12 @@ STATUS: dict[str, Verdict] = {
 
 NO_INTEGER_SOLUTION = " (no integer solution - continuous used)"
 """Marks a solution file that holds the linear relaxation's point."""
+
+LARGEST_IN_OBJECTS = 100_000
+"""Coefficients of a program that goes through PuLP's objects. PuLP takes 6 to 8 microseconds for each to build and to
+write them, whichever of its ways is taken; from the arrays it is half of one. A best response of 100,000 clauses (400,000 to
+1,300,000 coefficients) would start 3 to 10 s later, of the 20 s that a solver has in `dpopt compare`; the size here costs
+.7 s. Measured by `python -m experiments.benchmarks building`."""
 
 _BOUND = re.compile(r"^Lower bound:\s+(\S+)", re.MULTILINE)
 _INCUMBENT = re.compile(r"Integer solution of (\S+) found")
@@ -58,7 +66,9 @@ class PulpCbc:
         def command(model: str, answer: str) -> list[str]:
             return [cbc_program(), model, *_options(limits), "-branch", "-solution", answer]
 
-        text, log = run_on_mps(linear, self.name, command, lambda line: _listen(history, line, sign))
+        text, log = run_on_mps(
+            self.name, lambda path: _write(linear, path), command, lambda line: _listen(history, line, sign)
+        )
         return replace(self.read(linear, text, log), history=history.entries())
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
@@ -92,6 +102,16 @@ def cbc_program() -> str:
     import pulp
 
     return str(pulp.PULP_CBC_CMD.pulp_cbc_path)
+
+
+def _write(program: MixedIntegerProgram, path: Path) -> None:
+    """Write the program as a minimization, its variables named x0, x1, ..."""
+    import pulp
+
+    if program.coefficients.size > LARGEST_IN_OBJECTS:
+        write_mps(program, path)
+    else:
+        pulp_problem(program)[0].writeMPS(str(path), mpsSense=pulp.LpMinimize)
 
 
 def _options(limits: SolveLimits) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ from dpopt.programs import (
     Termination,
 )
 from dpopt.programs.duality import dual_bound, linear_relaxation, quadratic_bound
-from dpopt.solvers import get_solver, solver_names
+from dpopt.solvers import get_solver, pulp_cbc, solver_names
+from dpopt.solvers.pulp_cbc import PulpCbc
 from tests.programs.mixed_integer_programs import INFINITY, dense, squares
 from tests.solvers.test_local_search import random_problem
 
@@ -230,9 +232,10 @@ def test_a_solver_of_linear_programs_refuses_integer_variables(solver: Solver) -
 
 
 MIXED = those_with(Capability.MIP)
+IN_WHOLE_NUMBERS = those_with(either=(Capability.MIP, Capability.WHOLE))
 
 
-@MIXED
+@IN_WHOLE_NUMBERS
 @pytest.mark.parametrize("maximize", [True, False])
 def test_a_knapsack_is_solved(solver: Solver, maximize: bool) -> None:
     sign = 1 if maximize else -1
@@ -242,6 +245,39 @@ def test_a_knapsack_is_solved(solver: Solver, maximize: bool) -> None:
     assert (result.termination, result.objective) == (Termination.OPTIMAL, sign * 9)
     assert result.bound == (None if solver.name.startswith("pulp-") else sign * 9)
     assert result.require_solution().tolist() == [0, 1, 1]
+
+
+@pytest.mark.solver("cp-sat")
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (dense([1], [[1]], [(0, 1)], [(0, 1)], [False]), "the variable 0 need not be whole"),
+        (dense([1], [[1]], [(0, 1)], [(0, INFINITY)], [True]), "the variable 0 has no bound on a side"),
+        (dense([1], [[0.5]], [(0, 1)], [(0, 1)], [True]), "the coefficient 0.5 is not whole"),
+        (dense([2**53 + 2], [[1]], [(0, 1)], [(0, 1)], [True]), "the coefficient 9007199254740994.0 is not"),
+    ],
+)
+def test_what_is_not_in_whole_numbers_is_refused_with_the_reason(
+    program: MixedIntegerProgram, reason: str
+) -> None:
+    with pytest.raises(ProgramError, match=f"in whole numbers only; {reason}"):
+        get_solver("cp-sat").solve(program)
+
+
+@pytest.mark.solver("cbc")
+def test_cbc_is_handed_the_same_program_through_objects_and_from_the_arrays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = feasible_program(3, maximize=True)
+    found = []
+    for largest in (0, pulp_cbc.LARGEST_IN_OBJECTS):
+        monkeypatch.setattr(pulp_cbc, "LARGEST_IN_OBJECTS", largest)
+        path = tmp_path / f"{largest}.mps"
+        pulp_cbc._write(program, path)
+        found.append(PulpCbc().solve(program, LIMITS, hint=None))
+    assert (tmp_path / "0.mps").read_text() != path.read_text()
+    assert {one.termination for one in found} == {Termination.OPTIMAL}
+    assert found[0].objective == pytest.approx(found[1].objective)
 
 
 def impossible(*integrality: bool) -> MixedIntegerProgram:
@@ -266,7 +302,7 @@ def test_an_infeasible_program_has_no_solution(solver: Solver, kind: str) -> Non
     assert (result.solution, result.objective, result.duals) == (None, None, None)
 
 
-@MIXED
+@IN_WHOLE_NUMBERS
 def test_a_program_without_a_whole_point_is_infeasible(solver: Solver) -> None:
     program = dense([1, 1], [[2, -2]], [(1, 1)], [(0, 5), (0, 5)], [True, True])
     assert solver.solve(program, LIMITS).termination is Termination.INFEASIBLE
@@ -298,7 +334,7 @@ def small_program(seed: int) -> MixedIntegerProgram:
     return dense(generator.integers(-5, 6, 4), matrix, rows, bounds, [True] * 4, maximize=seed % 3 > 0)
 
 
-@MIXED
+@IN_WHOLE_NUMBERS
 @pytest.mark.parametrize("seed", range(12))
 def test_small_programs_are_solved_to_the_enumerated_optimum(solver: Solver, seed: int) -> None:
     program = small_program(seed)
@@ -344,7 +380,7 @@ def test_a_program_without_variables_is_answered_without_the_solver(solver: Solv
     assert (contradiction.termination, contradiction.solution) == (Termination.INFEASIBLE, None)
 
 
-@MIXED
+@IN_WHOLE_NUMBERS
 @pytest.mark.parametrize("gap", [None, 0.5])
 def test_optimal_means_optimal_where_solvers_would_stop_at_a_relative_gap(
     solver: Solver, gap: float | None

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.mps import write_mps
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
@@ -137,18 +136,19 @@ def run(command: Sequence[str], heard: Callable[[str], None]) -> str:
 
 
 def run_on_mps(
-    program: MixedIntegerProgram,
     name: str,
+    write: Callable[[Path], None],
     command: Callable[[str, str], Sequence[str]],
     heard: Callable[[str], None],
 ) -> tuple[str, str]:
     """Run a program on an MPS file; return the solution file that it wrote ("" if it wrote none) and what it printed.
 
-    `command` makes the command from the paths of the two files, which are in a temporary folder that begins with `name`.
+    `write` writes the program, `command` makes the command from the paths of both files, which are in a temporary folder
+    that begins with `name`.
     """
     with tempfile.TemporaryDirectory(prefix=f"{name}-") as folder:
         model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"
-        write_mps(program, model)
+        write(model)
         log = run(command(str(model), str(answer)), heard)
         return answer.read_text(encoding="ascii") if answer.exists() else "", log
 
