@@ -268,7 +268,8 @@ def test_what_is_not_in_whole_numbers_is_refused_with_the_reason(
 def test_cbc_is_handed_the_same_program_through_objects_and_from_the_arrays(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    program = feasible_program(3, maximize=True)
+    program = feasible_program(13, maximize=True)
+    assert program.number_of_rows >= 3
     found = []
     for largest in (0, pulp_cbc.LARGEST_IN_OBJECTS):
         monkeypatch.setattr(pulp_cbc, "LARGEST_IN_OBJECTS", largest)
