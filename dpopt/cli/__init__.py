@@ -7,6 +7,7 @@ the application and turns errors into messages. A new command is a file with one
 | file | what it holds |
 |---|---|
 | main.py, options.py | the entry point; options that commands share |
+| model_source.py | options that say of what a model is built |
 | application.py | the application and its errors; warnings on privacy, on the terminal |
 | interruption.py | Ctrl-C that a library drops, noticed at the next step |
 | budget.py | `dpopt budget create` and `show`: the owner's budget over many releases |

@@ -1,11 +1,12 @@
-"""Solvers and formulations compared on the same best-response problems, with equal limits. Public values only.
+"""Solvers and formulations compared on the same best responses or models, with equal limits. Public values only.
 
-In       instances of the catalogue or rounds of a transcript (compare.py), solvers and formulations by name, limits.
+In       instances of the catalogue, rounds of a transcript or models (compare.py), solvers and formulations by name, limits.
 Out      a `Comparison`: one row for each pair, with exact values and what was found out about each claim; tables and profiles.
 
 | file | what it holds |
 |---|---|
 | compare.py | cases from files and transcripts; every contestant on every case, each in a process of its own |
+| problems.py | what is compared on: weighted clauses or a model, each solved and assessed in its own way |
 | parts.py | what a comparison is made of, and which claims of a row are false |
 | tables.py | results.json, results.csv, the summary; the profile that the picture shows |
 | instances.py | instances of the catalogue in models/, read from files |

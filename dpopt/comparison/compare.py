@@ -1,15 +1,14 @@
-"""Solvers and formulations run on the same best-response problems with equal limits, one row for each pair.
+"""Solvers and formulations run on the same problems with equal limits, one row for each pair.
 
 Every solver runs in a child process that is new for each problem, and that has solved a tiny problem before the clock
 starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is not
-so) costs its row. Third-party solvers (entry points) may run in this process; they get copies of the problems.
+so) costs its row. Closed forms run in this process, and third-party solvers (entry points) may. All get copies of the problems.
 Values are re-evaluated here; bounds are proven here, once for each problem.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -17,22 +16,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
 from dpopt.algorithms.after.certify import parse_rounds
 from dpopt.algorithms.replay import load
 from dpopt.comparison.instances import read_instance
-from dpopt.comparison.parts import Case, CaseFacts, Comparison, Contestant, Row, judged
-from dpopt.errors import DpoptError, PlanError, ProgramError, SolverUnavailableError
+from dpopt.comparison.parts import Case, CaseFacts, Comparison, Contestant, Row, judged, slack
+from dpopt.comparison.problems import Assessed, ClosedForm, Problem, posed
+from dpopt.errors import DpoptError, PlanError, ProgramError
 from dpopt.models.best_responses.best_response import round_program
-from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
-from dpopt.models.best_responses.relaxation_bound import relaxation_bound
-from dpopt.programs.certificate import certify, rounded_down
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.models.model import CLOSED_FORM
+from dpopt.programs.certificate import rounded_down
 from dpopt.programs.results import SolveLimits, SolveResult
-from dpopt.programs.solver import Solver, why_refused
-from dpopt.queries.clauses import Clauses
-from dpopt.releases.solver_choice import formulation_named, solver_and_formulation, solver_with_duals
+from dpopt.programs.solver import Solver
+from dpopt.releases.solver_choice import solver_and_formulation
 from dpopt.solvers.registry import BREAKDOWNS
 
 
@@ -121,8 +116,6 @@ def _unused(name: str, path: Path, taken: dict[str, Case]) -> str:
 MARKS = (0.1, 1.0, 5.0, 20.0, 60.0, 300.0)
 """Seconds at which values are compared, as far as the limit allows."""
 
-WARM_UP_SECONDS = 30.0
-
 
 @runtime_checkable
 class _Closable(Protocol):
@@ -139,7 +132,7 @@ def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
     # What a solver in this process prints would end up between the lines of --json.
     with contextlib.redirect_stdout(sys.stderr):
         try:
-            return _run(nothing, case.problem, contestant, limits)
+            return _run(nothing, posed(case.problem), contestant, limits)
         except DpoptError as error:
             return replace(nothing, detail=_words(error))
         except BREAKDOWNS as error:  # a solver from outside may raise anything; the others go on
@@ -150,17 +143,20 @@ def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
                 _close(contestant)
 
 
-def _run(nothing: Row, problem: MaxCsp, contestant: Contestant, limits: SolveLimits) -> Row:
+def _run(nothing: Row, problem: Problem, contestant: Contestant, limits: SolveLimits) -> Row:
     availability = contestant.inner.availability()
     if not availability.available:
         return replace(nothing, status="unavailable", detail=str(availability.explanation))
-    solver, handed = contestant.solver(), copy.deepcopy(problem)
-    refusal = why_refused(solver, handed)
+    handed = problem.handed()
+    refusal = handed.why_refused(contestant)
     if refusal is not None:
         return replace(nothing, detail=refusal)
-    _renew(contestant, limits)
-    result = solver.solve(handed, limits)
-    row = _over_time(_row_of(nothing, problem, result), problem, handed, solver, result, limits)
+    _close(contestant)
+    problem.warm_up(
+        contestant, limits
+    )  # in a new child process, which loads its library before any clock runs
+    result = handed.solve(contestant, limits)
+    row = _over_time(_row_of(nothing, problem, result), problem, handed, contestant, result, limits)
     if handed.fingerprint() != problem.fingerprint():
         return replace(nothing, status="failed", detail="wrote to the arrays of the problem it was handed")
     return row
@@ -174,26 +170,14 @@ def _words(error: BaseException) -> str:
         return "no words"
 
 
-def _renew(contestant: Contestant, limits: SolveLimits) -> None:
-    """Start a new child process and let it load its library, before any clock runs.
-
-    The tiny problem goes to the solver itself: presolve would settle it, and nothing would be loaded.
-    """
-    _close(contestant)
-    two = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [1, 0]], [[True, False], [True, True]])
-    tiny = MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
-    program = tiny if contestant.formulation is None else max_csp_as_mip(tiny, contestant.formulation)
-    contestant.inner.solve(program, replace(limits, seconds=WARM_UP_SECONDS, work=None))
-
-
 def _close(contestant: Contestant) -> None:
     if isinstance(contestant.inner, _Closable):
         contestant.inner.close()
 
 
-def _row_of(nothing: Row, problem: MaxCsp, result: SolveResult) -> Row:
+def _row_of(nothing: Row, problem: Problem, result: SolveResult) -> Row:
     """Return the row of a run, its figures computed from problem and record."""
-    value, bound = None, None if result.bound is None else rounded_down(result.bound)
+    found = Assessed(None, _bound(result.bound, problem))
     refused = "the answer was refused" in result.native_status
     contradicted = [
         f"{text} {float(result.report[key]):g}"
@@ -201,15 +185,16 @@ def _row_of(nothing: Row, problem: MaxCsp, result: SolveResult) -> Row:
         if key in result.report
     ] + ([result.native_status] if refused else [])
     if result.solution is not None:
-        certificate = certify(problem, result)
-        value, bound = certificate.objective, certificate.reported_bound
+        found = problem.assess(result)
     memory = result.report.get("peak_memory_mb")
     return replace(
         nothing,
         status=str(_status(result)),
         detail=" ".join(result.native_status.split())[:300],
-        value=value,
-        reported_bound=bound,
+        value=found.value,
+        reported_bound=found.reported_bound,
+        proven_bound=found.proven_bound,
+        violation=found.violation,
         seconds=round(_finite(result.seconds), 3),
         peak_memory_mb=None if memory is None else _finite(memory),
         contradicted=tuple(contradicted),
@@ -221,6 +206,10 @@ def _status(result: SolveResult) -> str:
     return result.termination.value if result.limit is None else f"{result.limit.value} limit"
 
 
+def _bound(bound: float | None, problem: Problem) -> float | None:
+    return rounded_down(bound) if bound is not None and problem.whole else bound
+
+
 def _finite(figure: float | str) -> float:
     """Return a figure of a solver; raise ValueError for nan, an infinity and text that is no number."""
     if not math.isfinite(float(figure)):
@@ -229,37 +218,46 @@ def _finite(figure: float | str) -> float:
 
 
 def _over_time(
-    row: Row, problem: MaxCsp, handed: MaxCsp, solver: Solver, result: SolveResult, limits: SolveLimits
+    row: Row,
+    problem: Problem,
+    handed: Problem,
+    contestant: Contestant,
+    result: SolveResult,
+    limits: SolveLimits,
 ) -> Row:
     """Add the values over time: from the solver's history, or from runs with shorter limits on the problem it was handed."""
     limit = limits.seconds or math.inf
     marks = [mark for mark in MARKS if mark <= limit]
     if row.value is None:
         return replace(row, at_mark=tuple((mark, None) for mark in marks))
-    final = row.value
+    final, better = row.value, max if problem.maximize else min
     stated = [
         (_finite(entry.seconds), _finite(entry.objective))
         for entry in result.history
         if entry.objective is not None
     ]
-    # Objectives are whole; a claim beyond the final value, which is exact, counts as the final value.
-    steps = [(seconds, min(final, math.floor(value + 0.5))) for seconds, value in stated]
+    # A claim beyond the final value, which is exact, counts as the final value.
+    credible = [math.floor(value + 0.5) if problem.whole else value for _, value in stated]
+    steps = [
+        (seconds, value if better(value, final) == final else final)
+        for (seconds, _), value in zip(stated, credible, strict=True)
+    ]
     if not stated:
         for mark in marks:
             if mark < min(row.seconds, limit):
-                steps += _early(problem, handed, solver, replace(limits, seconds=mark), mark)
+                steps += _early(problem, handed, contestant, replace(limits, seconds=mark), mark)
     steps.append((_nominal(row.seconds, limit), final))
-    highest = max((value for _, value in stated), default=-math.inf)
-    if highest > final + 0.5:
-        row = replace(row, contradicted=(*row.contradicted, f"stated the value {highest:g} on its way"))
-    trajectory: list[tuple[float, int]] = []
+    furthest = better(credible, default=final)
+    if better(furthest, final) != final and abs(furthest - final) > slack(final, whole=problem.whole):
+        row = replace(row, contradicted=(*row.contradicted, f"stated the value {furthest:g} on its way"))
+    trajectory: list[tuple[float, float]] = []
     for seconds, value in sorted(steps):
-        if not trajectory or value > trajectory[-1][1]:
+        if not trajectory or better(value, trajectory[-1][1]) != trajectory[-1][1]:
             trajectory.append((round(seconds, 4), value))
     return replace(
         row,
         at_mark=tuple(
-            (mark, max((value for seconds, value in steps if seconds <= mark), default=None))
+            (mark, better((value for seconds, value in steps if seconds <= mark), default=None))
             for mark in marks
         ),
         values_from="history" if stated else "separate runs",
@@ -268,16 +266,16 @@ def _over_time(
 
 
 def _early(
-    problem: MaxCsp, handed: MaxCsp, solver: Solver, limits: SolveLimits, mark: float
-) -> list[tuple[float, int]]:
+    problem: Problem, handed: Problem, contestant: Contestant, limits: SolveLimits, mark: float
+) -> list[tuple[float, float]]:
     """Return time and exact value of a run with a shorter limit; nothing if it finds nothing."""
     try:
-        result = solver.solve(handed, limits)
+        result = handed.solve(contestant, limits)
     except BREAKDOWNS:  # a run that breaks down has found nothing by then; the full run counts
         return []
     if result.solution is None:
         return []
-    value = certify(problem, result).objective
+    value = problem.assess(result).value
     return [] if value is None else [(_nominal(_finite(result.seconds), mark), value)]
 
 
@@ -286,13 +284,12 @@ def _nominal(seconds: float, limit: float) -> float:
     return min(seconds, limit) if seconds <= 1.05 * limit + 0.1 else seconds
 
 
-LP_SECONDS = 60.0
 ALL_TIME = 10**9
 """Sweeps of the local search, which would otherwise stop after a few thousand: here it uses all of its time."""
 
 
-def contestant_named(text: str, solver: Solver | None = None) -> Contestant:
-    """Return the contestant that a user types: "cp-sat", or "highs:clique".
+def contestant_named(text: str, solver: Solver | None = None, *, models: bool = False) -> Contestant:
+    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form".
 
     Parameters
     ----------
@@ -300,14 +297,21 @@ def contestant_named(text: str, solver: Solver | None = None) -> Contestant:
         Solver, or solver:formulation.
     solver
         In place of the registered one, for tests.
+    models
+        Whether the problems are models, which have one formulation each.
 
     Raises
     ------
     SolverUnavailableError
         No solver has this name.
     PlanError
-        No formulation has this name, or the solver needs none.
+        No formulation has this name, or the solver or the problems need none.
     """
+    if models:
+        name, colon, _ = text.strip().partition(":")
+        if colon:
+            raise PlanError(f"a model has one formulation; found {text.strip()!r}, give {name!r}")
+        return Contestant(name, ClosedForm() if name == CLOSED_FORM else in_child(name))
     inner, formulation = solver_and_formulation(text, in_child if solver is None else lambda name: solver)
     name = text.strip().partition(":")[0]
     if formulation is None:
@@ -349,34 +353,27 @@ def compare(
     """
     found = Comparison(limits, tuple(contestant.label for contestant in contestants))
     for case in cases:
-        facts = _facts(case, limits)
-        rows: list[Row] = []
-        before = list(found.rows)
+        facts, before, rows = _facts(case, limits), list(found.rows), list[Row]()
         for contestant in contestants:
             rows.append(run(case, contestant, limits))
-            values = [row.value for row in rows if row.value is not None]
-            best = max([*values, *([] if case.best_known is None else [case.best_known])], default=None)
-            now = replace(facts, best_value=best)
-            found.rows = before + [judged(row, best, now.proven_bound, case.bound) for row in rows]
-            found.facts = [known for known in found.facts if known.name != case.name] + [now]
+            facts = facts.after(rows[-1])
+            found.rows = before + [judged(row, facts) for row in rows]
+            found.facts = [known for known in found.facts if known.name != case.name] + [facts]
             on_row(found)
     return found
 
 
 def _facts(case: Case, limits: SolveLimits) -> CaseFacts:
-    """Return size and proven bound of a case."""
-    bound, by = case.problem.upper_bound(), "sum of the positive weights"
-    try:
-        duals = solver_with_duals(None)
-        seconds = SolveLimits(seconds=LP_SECONDS, threads=limits.threads)
-        relaxed = relaxation_bound(case.problem, duals, formulation_named(None), seconds)
-    except SolverUnavailableError as error:
-        by += f" ({error})"
-    except BREAKDOWNS as error:  # linear programs may go to a solver from outside
-        by += f" (the linear relaxation raised {type(error).__name__})"
-    else:
-        if relaxed.bound is not None and math.floor(relaxed.bound) < bound:
-            bound = math.floor(relaxed.bound)
-            by = f"weak duality, {relaxed.relaxation}, multipliers of {relaxed.solver}"
-    size, clauses = case.problem.number_of_attributes, len(case.problem.clauses)
-    return CaseFacts(case.name, size, clauses, bound, by, case.best_known, case.bound)
+    """Return what is known of a case before its rows: size, proven bound, best known value."""
+    problem = posed(case.problem)
+    bound, by = problem.bound(limits)
+    return CaseFacts(
+        case.name,
+        problem.size(),
+        bound,
+        by,
+        case.best_known,
+        case.bound,
+        maximize=problem.maximize,
+        whole=problem.whole,
+    )

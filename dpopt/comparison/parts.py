@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.rewarded_clauses import Formulation
+from dpopt.models.model import Model
+from dpopt.programs.certificate import TOLERANCE
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
@@ -18,7 +21,8 @@ class Case:
     Attributes
     ----------
     name : str
-    problem : MaxCsp
+    problem : MaxCsp or Model
+        Weighted clauses, or a model.
     best_known : int or None
         The largest objective known beforehand.
     bound : int or None
@@ -26,7 +30,7 @@ class Case:
     """
 
     name: str
-    problem: MaxCsp
+    problem: MaxCsp | Model
     best_known: int | None = None
     bound: int | None = None
 
@@ -77,10 +81,14 @@ class Row:
         Why the solver stopped, or "refused", "unavailable", "failed".
     detail : str
         The solver's own words, or the reason.
-    value : int or None
-        Exact objective of the final answer; None without one.
-    reported_bound : int or None
+    value : int, float or None
+        Exact objective of the final answer, whole for a record; None without one.
+    reported_bound : int, float or None
         The bound that the solver states.
+    proven_bound : float or None
+        The bound that the duals of the answer to a model prove.
+    violation : float or None
+        By how much the answer to a model breaks a row, a bound or integrality.
     seconds : float
         Wall-clock seconds of the run with the full limit.
     peak_memory_mb : float or None
@@ -103,16 +111,23 @@ class Row:
     solver: str
     status: str
     detail: str
-    value: int | None = None
-    reported_bound: int | None = None
+    value: float | None = None
+    reported_bound: float | None = None
     seconds: float = 0.0
     peak_memory_mb: float | None = None
-    at_mark: tuple[tuple[float, int | None], ...] = ()
+    at_mark: tuple[tuple[float, float | None], ...] = ()
     values_from: str | None = None
-    trajectory: tuple[tuple[float, int], ...] = ()
+    trajectory: tuple[tuple[float, float], ...] = ()
     remarks: tuple[str, ...] = ()
     contradicted: tuple[str, ...] = ()
     version: str = ""
+    proven_bound: float | None = None
+    violation: float | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether the answer breaks no row by more than rounding, so that its value is one of the problem."""
+        return self.violation is None or self.violation <= TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,25 +137,60 @@ class CaseFacts:
     Attributes
     ----------
     name : str
-    attributes, clauses : int
-        Size of the problem.
-    proven_bound : int
-        Upper bound proven here, without any solver's word.
+    size : mapping of str to int
+        How large the problem is: attributes and clauses, or variables and rows.
+    proven_bound : int, float or None
+        Bound on every objective, proven here, without any solver's word; None where nothing proves one.
     proven_by : str
         The argument.
-    best_value : int or None
-        The largest exact objective, known beforehand or found.
+    best_value : int, float or None
+        The best exact objective, known beforehand or found.
     stated_bound : int or None
         As stated beforehand.
+    maximize : bool
+        Whether larger objectives are better.
+    whole : bool
+        Whether every objective is a whole number, and computed without rounding.
     """
 
     name: str
-    attributes: int
-    clauses: int
-    proven_bound: int
+    size: Mapping[str, int]
+    proven_bound: float | None
     proven_by: str
-    best_value: int | None
-    stated_bound: int | None
+    best_value: float | None
+    stated_bound: float | None
+    maximize: bool = True
+    whole: bool = True
+
+    def behind(self, value: float, goal: float) -> float:
+        """Return by how much a value falls short of a goal, negative beyond it; 0 where they count as the same."""
+        short = goal - value if self.maximize else value - goal
+        return 0 if abs(short) <= slack(goal, whole=self.whole) else short
+
+    def gap(self, value: float | None, bound: float | None) -> float | None:
+        """Return by how much a value falls short of a bound; None where there is none."""
+        if value is None or bound is None:
+            return None
+        return bound - value if self.maximize else value - bound
+
+    def distance(self, value: float) -> float:
+        """Return by how many per cent of the best value, or of 1 (of 1e-6 for a model) if that is more, another falls short."""
+        best = self.best_value or 0
+        return 100.0 * max(0, self.behind(value, best)) / max(1 if self.whole else 1e-6, abs(best))
+
+    def after(self, row: Row) -> CaseFacts:
+        """Return what is known once a row is there: a better value, or a tighter bound."""
+        better, tighter = (max, min) if self.maximize else (min, max)
+        values = [one for one in (row.value if row.sound else None, self.best_value) if one is not None]
+        proven, by = self.proven_bound, self.proven_by
+        if row.proven_bound is not None and (proven is None or tighter(row.proven_bound, proven) != proven):
+            proven, by = row.proven_bound, f"weak duality, multipliers of {row.solver}"
+        return replace(self, best_value=better(values, default=None), proven_bound=proven, proven_by=by)
+
+
+def slack(value: float, *, whole: bool) -> float:
+    """Return by how much values near this one may differ and count as the same."""
+    return 0.0 if whole else TOLERANCE * max(1.0, abs(value))
 
 
 @dataclass(slots=True)
@@ -159,44 +209,45 @@ DEFECT = "DEFECT OF DPOPT: "
 """Begins a remark on a proof that a record disproves: no solver's fault."""
 
 
-def judged(row: Row, best: int | None, proven_bound: int, stated_bound: int | None) -> Row:
+def judged(row: Row, facts: CaseFacts) -> Row:
     """Return the row with its remarks: claims that are not so, and what else a reader must know.
 
     Parameters
     ----------
     row
         What a solver did.
-    best
-        The largest exact objective that any solver reached, or that was known beforehand.
-    proven_bound
-        Upper bound that needs no solver's word.
-    stated_bound
-        The bound that the instance's file states, if any.
+    facts
+        What is known of the case, with the best value that any solver reached or that was known beforehand.
     """
-    remarks = [f"{FALSE}{claim}; its answer is worth {_shown(row.value)}" for claim in row.contradicted]
+    remarks = [f"{FALSE}{claim}; its answer is worth {shown(row.value)}" for claim in row.contradicted]
+    best, value, proven, behind = facts.best_value, row.value, facts.proven_bound, facts.behind
+    beyond = "below" if facts.maximize else "above"
     if best is not None:
-        if row.reported_bound is not None and row.reported_bound < best:
-            remarks.append(f"{FALSE}states the bound {row.reported_bound:,}, and {best:,} is reached")
-        if row.status == "optimal" and row.value is not None and row.value < best:
-            remarks.append(f"{FALSE}claims that {row.value:,} is optimal, and {best:,} is reached")
+        reached = f"and {shown(best)} is reached"
+        if row.reported_bound is not None and behind(row.reported_bound, best) > 0:
+            remarks.append(f"{FALSE}states the bound {shown(row.reported_bound)}, {reached}")
+        if row.status == "optimal" and value is not None and behind(value, best) > 0:
+            remarks.append(f"{FALSE}claims that {shown(value)} is optimal, {reached}")
         if row.status in {"infeasible", "infeasible or unbounded", "unbounded"}:
-            remarks.append(f"{FALSE}claims that the problem is {row.status}, and {best:,} is reached")
-    if row.value is not None and stated_bound is not None and row.value > stated_bound:
+            remarks.append(f"{FALSE}claims that the problem is {row.status}, {reached}")
+    if value is not None and facts.stated_bound is not None and behind(value, facts.stated_bound) < 0:
         remarks.append(
-            f"{FALSE}the file states that no record exceeds {stated_bound:,}, and {row.value:,} is reached"
+            f"{FALSE}the file states that no record exceeds {shown(facts.stated_bound)}, and {shown(value)} is reached"
         )
-    if row.value is not None and row.value > proven_bound:
+    if not row.sound:
+        remarks.append(f"breaks a row by {row.violation:.3g}: its value does not count as reached")
+    elif value is not None and proven is not None and behind(value, proven) < 0 and not row.violation:
         remarks.insert(
             0,
-            f"{DEFECT}the proven bound {proven_bound:,} is below a value that was reached, {row.value:,}: please report "
+            f"{DEFECT}the proven bound {shown(proven)} is {beyond} a value that was reached, {shown(value)}: please report "
             "this, with the problem",
         )
-    elif best is not None and best > proven_bound:
+    elif best is not None and proven is not None and behind(best, proven) < 0:
         remarks.append(
-            f"the proven bound {proven_bound:,} is below {best:,}, which another solver reached or the file states: it "
+            f"the proven bound {shown(proven)} is {beyond} {shown(best)}, which another solver reached or the file states: it "
             "proves nothing about this row"
         )
-    elif row.value is not None and row.value == proven_bound:
+    elif value is not None and proven is not None and behind(value, proven) == 0:
         remarks.append("proven optimal")
     return replace(row, remarks=tuple(dict.fromkeys(remarks)))
 
@@ -206,5 +257,6 @@ def claims_what_is_not_so(row: Row) -> bool:
     return any(remark.startswith(FALSE) for remark in row.remarks)
 
 
-def _shown(value: int | None) -> str:
-    return "nothing" if value is None else f"{value:,}"
+def shown(value: float | None) -> str:
+    """Return a value for people: whole, or with ten digits."""
+    return "nothing" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"

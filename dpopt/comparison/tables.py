@@ -2,14 +2,15 @@
 
 How often each solver comes close to the best known value, by time and by distance:
 
-For a case with best known value b, a value v is within x % if b - v <= x / 100 * max(1, |b|). Two profiles, in the form of
+For a case with best known value b, a value v is within x % if |b - v| <= x / 100 * max(u, |b|), where u is 1 for records
+and 1e-6 for models. Two profiles, in the form of
 Dolan and More's (2002, "Benchmarking optimization software with performance profiles"): for each solver the share of
 all cases
 
 - over time: that it has brought within x % by t seconds;
 - over distance: whose final value is within x %.
 
-A solver that fails, or cannot take a case, has not come close. Cases without any known value are left out for all.
+A solver that fails, cannot take a case, or breaks a row has not come close. Cases without any known value are left out for all.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ class Profile:
 def profile_over_time(comparison: Comparison, within: float = WITHIN) -> Profile:
     """Return for each solver when it came within a number of per cent of the best known value."""
 
-    def reached(row: Row, best: int) -> float:
-        times = [seconds for seconds, value in row.trajectory if distance(value, best) <= within]
+    def reached(row: Row, facts: CaseFacts) -> float:
+        times = [seconds for seconds, value in row.trajectory if facts.distance(value) <= within]
         return min(times, default=np.inf)
 
     return _profile(comparison, reached)
@@ -69,34 +70,31 @@ def profile_over_time(comparison: Comparison, within: float = WITHIN) -> Profile
 
 def profile_over_distance(comparison: Comparison) -> Profile:
     """Return for each solver by how many per cent its final values fall short of the best known ones."""
-    return _profile(comparison, lambda row, best: np.inf if row.value is None else distance(row.value, best))
+    return _profile(comparison, lambda row, facts: np.inf if row.value is None else facts.distance(row.value))
 
 
-def distance(value: int, best: int) -> float:
-    """Return by how many per cent of the best known value another value falls short; never below 0."""
-    return max(0.0, 100.0 * (best - value) / max(1, abs(best)))
-
-
-def _profile(comparison: Comparison, reached: Callable[[Row, int], float]) -> Profile:
-    best = {facts.name: facts.best_value for facts in comparison.facts if facts.best_value is not None}
+def _profile(comparison: Comparison, reached: Callable[[Row, CaseFacts], float]) -> Profile:
+    known = {facts.name: facts for facts in comparison.facts if facts.best_value is not None}
     points = []
     for label in comparison.labels:
-        rows = [row for row in comparison.rows if row.solver == label]
-        found = np.array([reached(row, best[row.case]) for row in rows if row.case in best])
+        rows = [row for row in comparison.rows if row.solver == label and row.sound]
+        found = np.array([reached(row, known[row.case]) for row in rows if row.case in known])
         points.append(np.sort(found[np.isfinite(found)]))
-    return Profile(comparison.labels, tuple(points), len(best))
+    return Profile(comparison.labels, tuple(points), len(known))
 
 
 RESULTS, TABLE, PICTURE = "results.json", "results.csv", "performance_profile.png"
 
 EXPLAINED = {
     "value": "exact objective of the final answer, evaluated by dpopt",
+    "violation": "by how much the answer to a model breaks a row; beyond 1e-6 its value does not count as reached",
     "at_mark": "best value after so many seconds; see values_from",
     "values_from": "history: incumbents as the solver states them, none better than the final value; separate runs: exact "
     "values of runs with these limits",
     "reported_bound": "as the solver states it",
     "proven_bound": "by weak duality in exact arithmetic, or the sum of the positive weights; one for each case",
-    "best_value": "largest exact objective reached by any solver, or known beforehand",
+    "own_proven_bound": "of a model: the bound that the duals of this answer prove",
+    "best_value": "best exact objective reached by any solver, or known beforehand",
     "peak_memory_mb": "of the solver's child process, as it states",
 }
 
@@ -131,7 +129,7 @@ def to_csv(comparison: Comparison) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = ["case", "solver", "status", "value", "reported_bound", "proven_bound", "reported_gap"]
-    columns += ["proven_gap", "best_value", "seconds", "peak_memory_mb", "values_from"]
+    columns += ["proven_gap", "best_value", "violation", "seconds", "peak_memory_mb", "values_from"]
     writer.writerow([*columns, *(f"value_at_{mark:g}_s" for mark in marks), "remarks", "detail"])
     for row in comparison.rows:
         full = _row(row, _facts(comparison, row))
@@ -149,27 +147,25 @@ def to_csv(comparison: Comparison) -> str:
 
 def summary(comparison: Comparison) -> list[dict[str, Any]]:
     """Return for each solver how often it was best, close, optimal, wrong, and how long it took."""
-    best = {facts.name: facts.best_value for facts in comparison.facts}
     found = []
     for label in comparison.labels:
         rows = [row for row in comparison.rows if row.solver == label]
-        answered = [(row, best[row.case]) for row in rows if row.value is not None]
-        short = [distance(row.value or 0, known) for row, known in answered if known is not None]
+        answered = [row for row in rows if row.value is not None and row.sound]
+        known = [(row.value or 0, _facts(comparison, row)) for row in answered]
+        short = [facts.distance(value) for value, facts in known if facts.best_value is not None]
         memory = [row.peak_memory_mb for row in rows if row.peak_memory_mb is not None]
         found.append(
             {
                 "solver": label,
                 "cases": len(rows),
                 "answered": len(answered),
-                "best_value_reached": sum(row.value == known for row, known in answered),
+                "best_value_reached": sum(value == 0 for value in short),
                 f"within_{WITHIN:g}_per_cent": sum(value <= WITHIN for value in short),
                 "mean_per_cent_below_best": float(np.mean(short)) if short else None,
                 "claimed_optimal": sum(row.status == "optimal" for row in rows),
                 "proven_optimal": sum("proven optimal" in row.remarks for row in rows),
                 "false_claims": sum(claims_what_is_not_so(row) for row in rows),
-                "median_seconds": float(np.median([row.seconds for row, _ in answered]))
-                if answered
-                else None,
+                "median_seconds": float(np.median([row.seconds for row in answered])) if answered else None,
                 "largest_memory_mb": max(memory, default=None),
             }
         )
@@ -181,14 +177,14 @@ def _facts(comparison: Comparison, row: Row) -> CaseFacts:
 
 
 def _row(row: Row, facts: CaseFacts) -> dict[str, Any]:
-    """Return a row with the gaps that follow from it."""
-    value = row.value
+    """Return a row with the gaps that follow from it: to the bound that its solver states, and to the tightest proven one."""
     return {
         **asdict(row),
         "at_mark": [{"seconds": seconds, "value": known} for seconds, known in row.at_mark],
         "trajectory": [{"seconds": seconds, "value": known} for seconds, known in row.trajectory],
-        "reported_gap": None if value is None or row.reported_bound is None else row.reported_bound - value,
+        "reported_gap": facts.gap(row.value, row.reported_bound),
+        "own_proven_bound": row.proven_bound,
         "proven_bound": facts.proven_bound,
-        "proven_gap": None if value is None else facts.proven_bound - value,
+        "proven_gap": facts.gap(row.value, facts.proven_bound),
         "best_value": facts.best_value,
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.algorithms.small_runs import small_release
-from tests.cli.command_line import call, refuse, start, succeed
+from tests.cli.command_line import call, inputs, refuse, start, succeed
 from tests.cli.test_interruption import stopped
 from tests.comparison.comparisons import comparison
 from tests.comparison.test_cases import write
@@ -51,10 +51,68 @@ def test_rounds_of_a_transcript_are_compared(tmp_path: Path) -> None:
     assert all(row["value"] == row["best_value"] for row in found["rows"])
 
 
+@pytest.mark.solver("clarabel")
+@pytest.mark.solver("cbc")
+def test_models_are_compared_by_name_with_their_certificates(tmp_path: Path) -> None:
+    names = ["isotonic_regression", "whole_tree_consistency", "consistent_records"]
+    solvers = ["closed-form", "clarabel", "cbc", "local-search"]
+    out = succeed(
+        *("compare", "--model", ",".join(names), "--solvers", ",".join(solvers), "--seconds", 5),
+        *("--out", tmp_path / "out"),
+    )
+    assert "isotonic_regression: 4 variables, 3 rows; proven bound 7 (weak duality" in out
+    assert "proven gap" in out
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    rows = {(row["case"], row["solver"]): row for row in found["rows"]}
+    assert len(rows) == 12
+    answered = {"isotonic_regression": 2, "whole_tree_consistency": 1, "consistent_records": 2}
+    for name, number in answered.items():
+        taken = [rows[name, solver] for solver in solvers if rows[name, solver]["value"] is not None]
+        assert len(taken) == number, name
+        for row in taken:
+            assert row["value"] == pytest.approx(row["best_value"], rel=1e-6)
+            assert row["violation"] <= 1e-6
+            assert abs(row["proven_gap"]) <= 1e-6 * max(1, abs(row["value"]))
+            assert row["remarks"] == ["proven optimal"]
+    refused = rows["whole_tree_consistency", "closed-form"]
+    assert (refused["status"], refused["detail"]) == ("refused", "the model has no closed form")
+    assert rows["isotonic_regression", "local-search"]["status"] == "refused"
+    assert [one["false_claims"] for one in found["summary"]] == [0] * 4
+
+
+@pytest.mark.solver("osqp")
+def test_a_model_is_compared_on_numbers_of_a_file_and_of_a_released_histogram(tmp_path: Path) -> None:
+    (tmp_path / "numbers.json").write_text('{"values": [14, 9, 10, 15], "total": 52}')
+    options = ["--solvers", "closed-form,osqp", "--seconds", 5, "--json"]
+    out = succeed("compare", "--model", "isotonic_regression", "--data", tmp_path / "numbers.json", *options)
+    assert [row["value"] for row in json.loads(out)["rows"]] == [9, pytest.approx(9)]
+    table, schema = inputs(tmp_path)
+    succeed(
+        *("histogram", "release", table, "--schema", schema, "--column", "age", "--epsilon", 1),
+        *("-o", tmp_path / "ages.npz"),
+    )
+    options = ["--histogram", tmp_path / "ages.npz", *options]
+    found = json.loads(succeed("compare", "--model", "tree_consistency", *options))
+    assert [row["status"] for row in found["rows"]] == ["optimal", "optimal"]
+    assert found["rows"][0]["value"] == pytest.approx(found["rows"][1]["value"], rel=1e-6)
+    assert found["rows"][0]["proven_gap"] == pytest.approx(0, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give instances (files *.toml or folders of them), or --release with a release folder"),
+        (
+            [],
+            "give instances (files *.toml or folders of them), or --release with a release folder, or --model",
+        ),
+        (["x.toml", "--model", "projection"], "and not both"),
+        (["x.toml", "--data", "y.json"], "--data and --histogram belong to --model"),
+        (["--model", "projection,projection"], "names a model twice"),
+        (["--model", "nothing"], "there is no model 'nothing'"),
+        (["--model", "projection,isotonic_regression", "--data", "y.json"], "are for one model"),
+        (["--model", "projection", "--histogram", "y.npz"], "--histogram belongs to tree_consistency"),
+        (["--model", "projection", "--solvers", "highs:clique"], "a model has one formulation"),
         (["nowhere"], "nowhere does not exist"),
         (["x.toml", "--solvers", "nobody"], "there is no solver 'nobody'"),
         (["x.toml", "--solvers", "cp-sat,cp-sat"], "--solvers names cp-sat twice"),

@@ -15,14 +15,21 @@ def comparison() -> Comparison:
         Row("second", "quick", "failed", "signal 11, at once"),
     ]
     facts = [
-        CaseFacts("first", 5, 9, 104, "weak duality, clique relaxation, multipliers of lp", 100, None),
-        CaseFacts("second", 6, 8, 200, "sum of the positive weights", 200, 200),
+        CaseFacts(
+            "first",
+            {"attributes": 5, "clauses": 9},
+            104,
+            "weak duality, clique relaxation, multipliers of lp",
+            100,
+            None,
+        ),
+        CaseFacts("second", {"attributes": 6, "clauses": 8}, 200, "sum of the positive weights", 200, 200),
     ]
-    bounds = {fact.name: (fact.best_value, fact.proven_bound, fact.stated_bound) for fact in facts}
+    known = {fact.name: fact for fact in facts}
     return Comparison(
         SolveLimits(seconds=5.0, threads=2, seed=3),
         ("good", "quick"),
-        [judged(one, *bounds[one.case]) for one in rows],
+        [judged(one, known[one.case]) for one in rows],
         facts,
     )
 

@@ -6,6 +6,7 @@ import pytest
 
 from dpopt.comparison.compare import cases_from_instances, cases_from_transcript
 from dpopt.errors import PlanError, ProgramError, TranscriptError
+from dpopt.programs import MaxCsp
 from tests.algorithms.small_runs import small_release
 
 INSTANCE = """
@@ -31,6 +32,7 @@ def test_a_file_and_a_folder_give_their_instances(tmp_path: Path) -> None:
     cases = cases_from_instances([one, tmp_path / "more"])
     assert [case.name for case in cases] == ["one", "b", "a"]
     assert (cases[0].best_known, cases[0].bound) == (3, 3)
+    assert isinstance(cases[0].problem, MaxCsp)
     assert len(cases[0].problem.clauses) == 2
 
 
@@ -71,6 +73,7 @@ def test_rounds_of_a_run_are_cases_with_their_records_as_known(tmp_path: Path) -
     assert [case.name for case in cases] == ["round 2", "round 4", "round 5"]
     for case, number in zip(cases, (2, 4, 5), strict=True):
         done = finished.rounds[number - 1]
+        assert isinstance(case.problem, MaxCsp)
         assert case.best_known == done.certificate.objective == case.problem.objective(done.record)
         assert case.bound is None
 

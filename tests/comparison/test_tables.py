@@ -7,14 +7,14 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dpopt.comparison.parts import DEFECT, Row, claims_what_is_not_so, judged
+from dpopt.comparison.parts import DEFECT, CaseFacts, Row, claims_what_is_not_so, judged
 from dpopt.comparison.tables import (
     RESULTS,
     TABLE,
-    distance,
     profile_over_distance,
     profile_over_time,
     summary,
@@ -25,8 +25,14 @@ from dpopt.comparison.tables import (
 from tests.comparison.comparisons import comparison
 
 
+def facts(
+    best: float | None, proven: float | None = None, *, maximize: bool = True, whole: bool = True
+) -> CaseFacts:
+    return CaseFacts("a", {}, proven, "an argument", best, None, maximize, whole)
+
+
 def test_a_value_above_the_proven_bound_is_a_defect_of_dpopt_and_no_solvers_fault() -> None:
-    row = judged(Row("a", "s", "optimal", "", value=9), 9, 7, None)
+    row = judged(Row("a", "s", "optimal", "", value=9), facts(9, 7))
     assert row.remarks[0].startswith(
         f"{DEFECT}the proven bound 7 is below a value that was reached, 9: please report this"
     )
@@ -35,10 +41,10 @@ def test_a_value_above_the_proven_bound_is_a_defect_of_dpopt_and_no_solvers_faul
 
 
 def test_no_row_is_proven_optimal_by_a_bound_that_another_one_disproves() -> None:
-    row = judged(Row("a", "s", "time limit", "", value=7), 9, 7, None)
+    row = judged(Row("a", "s", "time limit", "", value=7), facts(9, 7))
     assert "proven optimal" not in row.remarks
     assert "it proves nothing about this row" in row.remarks[0]
-    assert judged(Row("a", "s", "time limit", "", value=7), 7, 7, None).remarks == ("proven optimal",)
+    assert judged(Row("a", "s", "time limit", "", value=7), facts(7, 7)).remarks == ("proven optimal",)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,44 @@ def test_no_row_is_proven_optimal_by_a_bound_that_another_one_disproves() -> Non
     [(100, 100, 0.0), (90, 100, 10.0), (101, 100, 0.0), (-3, -2, 50.0), (-1, 0, 100.0), (0, 0, 0.0)],
 )
 def test_a_distance_is_a_share_of_the_best_value(value: int, best: int, per_cent: float) -> None:
-    assert distance(value, best) == per_cent
+    assert facts(best).distance(value) == per_cent
+    assert facts(-best, maximize=False).distance(-value) == per_cent
+
+
+def test_values_of_a_model_are_shares_of_small_ones_too_and_equal_up_to_rounding() -> None:
+    least = facts(0.05, maximize=False, whole=False)
+    assert least.distance(0.1) == pytest.approx(100)
+    assert least.distance(0.05 + 1e-7) == 0
+    assert least.distance(0.04) == 0
+
+
+def minimum(value: float, **found: Any) -> Row:
+    row = Row("a", "s", found.pop("status", "optimal"), "", value=value, violation=0.0)
+    return judged(replace(row, **found), facts(3.0, 3.0 - 1e-9, maximize=False, whole=False))
+
+
+def test_remarks_on_a_minimum_know_its_direction_and_its_rounding() -> None:
+    assert minimum(3.0 + 1e-7).remarks == ("proven optimal",)
+    assert minimum(3.1).remarks == ("FALSE: claims that 3.1 is optimal, and 3 is reached",)
+    assert minimum(3.1, status="time limit").remarks == ()
+    assert minimum(3.0, reported_bound=3.5).remarks[0].startswith("FALSE: states the bound 3.5")
+    assert minimum(3.0, reported_bound=2.5).remarks == ("proven optimal",)
+    assert minimum(2.5).remarks[0].startswith(f"{DEFECT}the proven bound 2.999999999 is above a value")
+
+
+def test_a_point_that_breaks_a_row_counts_for_nobody() -> None:
+    beyond = minimum(2.5, violation=1e-5)
+    assert beyond.remarks == ("breaks a row by 1e-05: its value does not count as reached",)
+    before = facts(3.0, maximize=False, whole=False)
+    assert before.after(beyond).best_value == 3.0
+    assert before.after(minimum(2.5)).best_value == 2.5
+
+
+def test_duals_of_any_answer_tighten_the_bound() -> None:
+    before = facts(3.0, 1.0, maximize=False, whole=False)
+    after = before.after(minimum(3.0, proven_bound=2.0))
+    assert (after.proven_bound, after.proven_by) == (2.0, "weak duality, multipliers of s")
+    assert before.after(minimum(3.0, proven_bound=0.5)).proven_bound == 1.0
 
 
 def test_the_profile_over_time_is_the_share_of_cases_brought_close() -> None:

@@ -1,4 +1,4 @@
-"""`dpopt compare`: solvers and formulations on the same problems, with equal limits."""
+"""`dpopt compare`: solvers and formulations on the same best responses or models, with equal limits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.cli.model_source import Numbers, Source, model_of
 from dpopt.errors import PlanError, ReleaseFolderError
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Case, Comparison, Contestant
 
 
+_SOLVERS = {False: "local-search,cp-sat,highs:per-literal", True: "closed-form,highs,clarabel"}
+"""Solvers where none are named: of best responses, and of models."""
+
+
 @command("compare")
 def compare(
+    *,
     instances: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -30,10 +36,18 @@ def compare(
         "A finished release of dualquery, whose rounds are the problems, in place of instances.",
     ] = None,
     rounds: Annotated[str, "--round-numbers", "Rounds of the release: all, or 1,10,20-25."] = "all",
+    models: Annotated[
+        str | None,
+        "--model",
+        "Models by name (`dpopt model list`), in place of instances: tree_consistency,projection. "
+        "With --data or --histogram: one.",
+    ] = None,
+    numbers: Numbers,
     solvers: Annotated[
-        str,
-        "Solvers, each with a formulation where it needs one: local-search,cp-sat,highs:clique,cbc:per-literal.",
-    ] = "local-search,cp-sat,highs:per-literal",
+        str | None,
+        "Solvers, for best responses each with a formulation where it needs one: local-search,cp-sat,highs:clique; for "
+        f"models: closed-form,clarabel,osqp. Left out: {_SOLVERS[False]}; for models {_SOLVERS[True]}.",
+    ] = None,
     seconds: Annotated[float, "Time limit of each solver on each problem, in seconds."] = 20.0,
     threads: options.ThreadsOption = 1,
     seed: Annotated[int, "Seed of every solver."] = 0,
@@ -45,9 +59,9 @@ def compare(
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Run solvers on the same best-response problems with equal limits, each in a process of its own.
+    """Run solvers on the same best responses or models with equal limits, each in a process of its own.
 
-    The one exception: a third-party solver (entry point) may run in this one.
+    The exceptions: a closed form runs in this one, and a third-party solver (entry point) may.
 
     Values are re-evaluated exactly; a crash, a hang or a false claim of a solver is marked in its row.
     """
@@ -61,11 +75,11 @@ def compare(
     from dpopt.releases.folder_files import check_empty, make_empty
 
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
-    contestants = _contestants(solvers)
+    contestants = _contestants(solvers or _SOLVERS[models is not None], models=models is not None)
     if out is not None:
         check_outside_releases(out)
         check_empty(out)
-    cases = _cases(instances or [], transcript, rounds)
+    cases = _cases(instances or [], transcript, rounds, models, numbers)
     if out is not None:
         make_empty(out)
     latest = Comparison(limits, tuple(contestant.label for contestant in contestants))
@@ -127,10 +141,10 @@ def check_outside_releases(out: Path) -> None:
             )
 
 
-def _contestants(solvers: str) -> list[Contestant]:
+def _contestants(solvers: str, *, models: bool) -> list[Contestant]:
     from dpopt.comparison.compare import contestant_named
 
-    contestants = [contestant_named(name) for name in solvers.split(",") if name.strip()]
+    contestants = [contestant_named(name, models=models) for name in solvers.split(",") if name.strip()]
     labels = [contestant.label for contestant in contestants]
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice or not labels:
@@ -142,15 +156,33 @@ def _contestants(solvers: str) -> list[Contestant]:
     return contestants
 
 
-def _cases(instances: list[Path], transcript: Path | None, rounds: str) -> list[Case]:
+def _cases(
+    instances: list[Path], transcript: Path | None, rounds: str, models: str | None, numbers: Numbers
+) -> list[Case]:
     from dpopt.comparison.compare import cases_from_instances, cases_from_transcript
 
-    if transcript is None and not instances:
+    given = [bool(instances), transcript is not None, models is not None]
+    if sum(given) != 1:
+        what = "not both" if any(given) else "none was found"
         raise PlanError(
-            "give instances (files *.toml or folders of them), or --release with a release folder"
+            "give instances (files *.toml or folders of them), or --release with a release folder, or --model with names of "
+            f"models, and {what}"
         )
-    if transcript is not None and instances:
-        raise PlanError("give instances, or --release with a release folder, and not both")
+    if models is not None:
+        return _cases_of_models([name.strip() for name in models.split(",") if name.strip()], numbers)
+    if numbers != Numbers():
+        raise PlanError("--data and --histogram belong to --model; name one")
     if transcript is not None:
         return cases_from_transcript(transcript, rounds)
     return cases_from_instances(instances, note=lambda text: typer.echo(text, err=True))
+
+
+def _cases_of_models(names: list[str], numbers: Numbers) -> list[Case]:
+    from dpopt.comparison.parts import Case
+
+    if len(set(names)) < len(names) or not names:
+        raise PlanError("--model names a model twice" if names else "--model names no model")
+    if numbers != Numbers() and len(names) > 1:
+        raise PlanError(f"--data and --histogram are for one model; found {', '.join(names)}")
+    sources = [Source(name=name, data=numbers.data, histogram=numbers.histogram) for name in names]
+    return [Case(source.name, model_of(source)) for source in sources]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpopt.cli.application import application, command
-from dpopt.errors import PlanError
+from dpopt.cli.model_source import BEST_RESPONSE, Source, model_of
 
 if TYPE_CHECKING:
     from dpopt.models.model import Model, Solution
@@ -21,34 +20,7 @@ model_group = typer.Typer(
 )
 application.add_typer(model_group, name="model")
 
-_RESPONSE = "best_response"
-_OWNERS = dict.fromkeys(("release", "round_number", "instance", "formulation"), _RESPONSE) | {
-    "histogram": "tree_consistency"
-}
-"""Options of `Source` that are for one model."""
 _Json = Annotated[bool, "--json", "Print JSON."]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Options that say of what a model is built."""
-
-    name: Annotated[str, typer.Argument(help="Name of the model; `dpopt model list` lists them.")]
-    data: Annotated[
-        Path | None,
-        "JSON file with the model's arguments by name; best_response: an instance (.toml). Left out: a small example.",
-    ] = None
-    release: Annotated[Path | None, "best_response: folder of a DualQuery release; with --round."] = None
-    round_number: Annotated[int | None, "--round", "best_response: the round of the release, from 1."] = None
-    histogram: Annotated[
-        Path | None, "tree_consistency: file of a released histogram (.npz), its noisy counts."
-    ] = None
-    instance: Annotated[
-        str | None, "best_response: name of an instance; `dpopt model list --json` lists them."
-    ] = None
-    formulation: Annotated[str | None, "best_response: aggregated, per-literal (if left out) or clique."] = (
-        None
-    )
 
 
 @command("list", group=model_group)
@@ -64,8 +36,8 @@ def list_models(*, as_json: _Json = False) -> None:
     rows.insert(
         0,
         (
-            _RESPONSE,
-            _RESPONSE,
+            BEST_RESPONSE,
+            BEST_RESPONSE,
             False,
             [*instances()],
             "which record answers weighted queries best, with or without rules",
@@ -103,7 +75,7 @@ def show(
     if with_page:
         _show_page(source.name, as_json=as_json)
         return
-    model = _model(source)
+    model = model_of(source)
     if as_json:
         print_json(_described(model))
     elif every_row:
@@ -124,7 +96,7 @@ def export(
     """Write a model to a file that other solvers read."""
     from dpopt.cli.commands.plan import print_json
 
-    model = _model(source)
+    model = model_of(source)
     model.write(out)
     if as_json:
         print_json({"file": str(out), **_described(model)})
@@ -146,7 +118,7 @@ def solve(
     """Solve a model, and print its values with their certificate: exact objective, violation, proven gap."""
     from dpopt.cli.commands.plan import print_json
 
-    solution = _model(source).solve(solver, seconds=seconds)
+    solution = model_of(source).solve(solver, seconds=seconds)
     if as_json:
         print_json(_solved(solution))
         return
@@ -170,71 +142,6 @@ def _show_page(name: str, *, as_json: bool) -> None:
         print_json({"page": str(file), "textbook": str(textbook), "text": text})
     else:
         typer.echo(f"{text}\n{textbook}")
-
-
-def _model(source: Source) -> Model:
-    from dpopt.models.catalogue import build_model
-
-    for field, owner in _OWNERS.items():
-        if getattr(source, field) is not None and source.name != owner:
-            option = "--round" if field == "round_number" else f"--{field}"
-            raise PlanError(f"{option} belongs to {owner}; found the model {source.name}")
-    sources = ("release", "data", "instance", "histogram")
-    given = [f"--{field}" for field in sources if getattr(source, field) is not None]
-    if len(given) > 1:
-        raise PlanError(f"found {' and '.join(given)}; give one of them")
-    if source.name == _RESPONSE:
-        return _response(source)
-    if source.histogram is not None:
-        return _of_histogram(source.histogram)
-    return build_model(source.name, None if source.data is None else _numbers(source.data))
-
-
-def _numbers(path: Path) -> dict[str, object]:
-    from dpopt.errors import ProgramError
-    from dpopt.files.json_files import read_json_object
-
-    return read_json_object(path, "the data of the model", ProgramError)
-
-
-def _of_histogram(path: Path) -> Model:
-    from dpopt.synopses.any_synopsis import read_synopsis
-    from dpopt.synopses.histograms.histogram import Histogram
-
-    found = read_synopsis(path)
-    if not isinstance(found, Histogram):
-        raise PlanError(
-            f"{path} holds a {found.WHAT}; expected a histogram, made by 'dpopt histogram release'"
-        )
-    return found.model()
-
-
-def _response(source: Source) -> Model:
-    from dpopt.models.best_responses.best_response import best_response
-    from dpopt.releases.solver_choice import formulation_named
-
-    formulation = formulation_named(source.formulation or "per-literal")
-    if (source.release is None) != (source.round_number is None):
-        raise PlanError(
-            "--release and --round go together: the folder of a DualQuery release, and a round of it"
-        )
-    if source.release is not None and source.round_number is not None:
-        from dpopt.algorithms.replay import load
-
-        return load(source.release).best_response(source.round_number, formulation)
-    from dpopt.comparison.instances import read_instance
-    from dpopt.models.catalogue import instances
-
-    file = source.data
-    if source.instance is not None:
-        file = instances().get(source.instance)
-        if file is None:
-            raise PlanError(f"there is no instance {source.instance!r}; `dpopt model list --json` lists them")
-    if file is None:
-        raise PlanError(
-            "best_response needs an instance (--instance NAME or --data FILE.toml), or --release FOLDER --round NUMBER"
-        )
-    return best_response(read_instance(file).problem, formulation)
 
 
 def _described(model: Model) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from dpopt.cli.reports.reports import console
 from dpopt.comparison.compare import MARKS
+from dpopt.comparison.parts import shown
 from dpopt.comparison.tables import WITHIN, summary
 
 if TYPE_CHECKING:
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 
 
 _OWN_WORD = "*"
+_OF_MODELS = ("proven gap", "violation")
 
 
 def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -> None:
     """Print the rows of one case, on standard output if no other stream is given."""
     facts = next(facts for facts in comparison.facts if facts.name == name)
     rows = [row for row in comparison.rows if row.case == name]
+    of_models = not facts.whole
     marks = [mark for mark in MARKS if mark <= (comparison.limits.seconds or 0.0)]
     stated = any(row.values_from == "history" and row.seconds > marks[0] for row in rows if marks)
     table = Table(
@@ -31,11 +34,13 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
         "value",
         "bound",
         "gap",
+        *(_OF_MODELS if of_models else ()),
         "stopped",
         "seconds",
         "MB",
-        title=f"{name}: {facts.attributes:,} attributes, {facts.clauses:,} clauses; proven bound {facts.proven_bound:,} "
-        f"({facts.proven_by})"
+        title=f"{name}: {', '.join(f'{number:,} {what}' for what, number in facts.size.items())}; "
+        + ("" if facts.proven_bound is None else f"proven bound {shown(facts.proven_bound)} ")
+        + f"({facts.proven_by})"
         + (
             f"; the file states that no record exceeds {facts.stated_bound:,}"
             if facts.stated_bound is not None
@@ -47,13 +52,14 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
         values = dict(row.at_mark)
         # A run that had ended by a mark is known exactly there.
         words = [_OWN_WORD if row.values_from == "history" and mark < row.seconds else "" for mark in marks]
-        gap = None if row.value is None or row.reported_bound is None else row.reported_bound - row.value
+        own = (_small(facts.gap(row.value, row.proven_bound)), _small(row.violation))
         table.add_row(
             row.solver,
             *(_whole(values.get(mark), word) for mark, word in zip(marks, words, strict=True)),
             _whole(row.value),
             _whole(row.reported_bound),
-            _whole(gap),
+            _whole(facts.gap(row.value, row.reported_bound)),
+            *(own if of_models else ()),
             row.status,
             f"{row.seconds:.2f}",
             "–" if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
@@ -115,8 +121,12 @@ def _remarks(row: Row) -> list[str]:
     return [*row.remarks, *remarks]
 
 
-def _whole(value: int | None, mark: str = "") -> str:
-    return "–" if value is None else f"{value:,}{mark}"
+def _whole(value: float | None, mark: str = "") -> str:
+    return "–" if value is None else f"{shown(value)}{mark}"
+
+
+def _small(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2g}"
 
 
 def _figure(value: float | None, digits: int) -> str:

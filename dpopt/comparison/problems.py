@@ -1,0 +1,241 @@
+"""What solvers are compared on: weighted clauses, or a model; each handed out, solved and assessed in its own way."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
+from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
+from dpopt.models.best_responses.relaxation_bound import relaxation_bound
+from dpopt.models.model import CLOSED_FORM, Model
+from dpopt.programs.building import Builder
+from dpopt.programs.certificate import certify, certify_point
+from dpopt.programs.duality import linear_relaxation
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.mixed_integer import MixedIntegerProgram
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, why_refused
+from dpopt.queries.clauses import Clauses
+from dpopt.releases.solver_choice import formulation_named, solver_with_duals
+from dpopt.solvers.registry import BREAKDOWNS
+
+if TYPE_CHECKING:
+    from dpopt.comparison.parts import Contestant
+
+BOUND_SECONDS = 60.0
+WARM_UP_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """What an answer is worth: its exact value, the bound that its solver states, and what dpopt finds out of it.
+
+    Attributes
+    ----------
+    value, reported_bound : int, float or None
+        Objective, and the solver's word for a bound; None where there is none.
+    proven_bound : float or None
+        What the duals of the answer prove.
+    violation : float or None
+        By how much the answer breaks a row at worst; None for records, which break none.
+    """
+
+    value: float | None
+    reported_bound: float | None
+    proven_bound: float | None = None
+    violation: float | None = None
+
+
+class Problem(Protocol):
+    """A problem as a comparison needs it."""
+
+    @property
+    def maximize(self) -> bool:
+        """Direction of the objective."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether every objective is a whole number, and computed without rounding."""
+        ...
+
+    def size(self) -> Mapping[str, int]:
+        """Return how large the problem is, by words."""
+        ...
+
+    def handed(self) -> Problem:
+        """Return a copy, which solvers may write to."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Return a fingerprint of the arrays."""
+        ...
+
+    def why_refused(self, contestant: Contestant) -> str | None:
+        """Return why a contestant cannot take the problem; raises as `Contestant.solver`."""
+        ...
+
+    def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
+        """Let a solver load its library: it solves a tiny problem of the same kind."""
+        ...
+
+    def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
+        """Let a contestant solve the problem."""
+        ...
+
+    def assess(self, result: SolveResult) -> Assessed:
+        """Return what an answer with a solution is worth."""
+        ...
+
+    def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
+        """Return a bound that is proven here, and the argument in words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedForm:
+    """Stands for the closed form of a model where a solver is expected; it runs in this process."""
+
+    name: str = CLOSED_FORM
+    capabilities: frozenset[Capability] = frozenset()
+
+    def availability(self) -> Availability:
+        """Say that it can run."""
+        return Availability(AvailabilityStatus.AVAILABLE, "part of dpopt")
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        """Raise ProgramError: a closed form belongs to a model, and takes no other program."""
+        raise ProgramError(f"{self.name} solves models only; give one with --model")
+
+
+def posed(problem: MaxCsp | Model) -> Problem:
+    """Return a problem as a comparison needs it."""
+    return _Weighted(problem) if isinstance(problem, MaxCsp) else _Posed(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighted:
+    """Weighted clauses: the answer is a record, and values are whole."""
+
+    problem: MaxCsp
+    maximize: bool = True
+    whole: bool = True
+
+    def size(self) -> Mapping[str, int]:
+        return {"attributes": self.problem.number_of_attributes, "clauses": len(self.problem.clauses)}
+
+    def handed(self) -> Problem:
+        return _Weighted(copy.deepcopy(self.problem))
+
+    def fingerprint(self) -> str:
+        return self.problem.fingerprint()
+
+    def why_refused(self, contestant: Contestant) -> str | None:
+        return why_refused(contestant.solver(), self.problem)
+
+    def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
+        """Solve a problem of two attributes: by the solver itself, as presolve would settle it, and nothing would be loaded."""
+        two = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [1, 0]], [[True, False], [True, True]])
+        tiny = MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
+        program = tiny if contestant.formulation is None else max_csp_as_mip(tiny, contestant.formulation)
+        contestant.inner.solve(program, replace(limits, seconds=WARM_UP_SECONDS, work=None))
+
+    def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
+        return contestant.solver().solve(self.problem, limits)
+
+    def assess(self, result: SolveResult) -> Assessed:
+        certificate = certify(self.problem, result)
+        return Assessed(certificate.objective, certificate.reported_bound)
+
+    def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
+        bound, by = self.problem.upper_bound(), "sum of the positive weights"
+        try:
+            duals = solver_with_duals(None)
+            seconds = SolveLimits(seconds=BOUND_SECONDS, threads=limits.threads)
+            relaxed = relaxation_bound(self.problem, duals, formulation_named(None), seconds)
+        except SolverUnavailableError as error:
+            by += f" ({error})"
+        except BREAKDOWNS as error:  # linear programs may go to a solver from outside
+            by += f" (the linear relaxation raised {type(error).__name__})"
+        else:
+            if relaxed.bound is not None and math.floor(relaxed.bound) < bound:
+                bound = math.floor(relaxed.bound)
+                by = f"weak duality, {relaxed.relaxation}, multipliers of {relaxed.solver}"
+        return bound, by
+
+
+@dataclass(frozen=True, slots=True)
+class _Posed:
+    """A model: the answer is a point, and values are what they are."""
+
+    model: Model
+    whole: bool = False
+
+    @property
+    def maximize(self) -> bool:
+        return self.model.linear.maximize
+
+    def size(self) -> Mapping[str, int]:
+        linear = self.model.linear
+        return {"variables": linear.number_of_variables, "rows": linear.number_of_rows}
+
+    def handed(self) -> Problem:
+        return _Posed(copy.deepcopy(self.model))
+
+    def fingerprint(self) -> str:
+        return self.model.program.fingerprint()
+
+    def why_refused(self, contestant: Contestant) -> str | None:
+        if contestant.label == CLOSED_FORM:
+            return None if self.model.closed_form is not None else "the model has no closed form"
+        return why_refused(contestant.inner, self.model.program)
+
+    def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
+        """Solve a program of one variable; a closed form, which compiles what it needs, solves the model itself."""
+        if contestant.label == CLOSED_FORM:
+            self.model.solve(CLOSED_FORM)
+            return
+        build = Builder(maximize=True)
+        x = build.variables(
+            "x", 1, upper=2, objective=1, whole=Capability.LP not in contestant.inner.capabilities
+        )
+        build.rows("one", 1, (0, x, 1), upper=1)
+        contestant.inner.solve(build.program(), replace(limits, seconds=WARM_UP_SECONDS, work=None))
+
+    def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
+        solver = CLOSED_FORM if contestant.label == CLOSED_FORM else contestant.inner
+        solution = self.model.solve(solver, limits=limits)
+        return replace(solution.result, termination=solution.termination, limit=solution.limit)
+
+    def assess(self, result: SolveResult) -> Assessed:
+        certificate = certify_point(self.model.program, result)
+        proven = certificate.proven_bound
+        return Assessed(
+            float(certificate.objective),
+            certificate.reported_bound,
+            None if proven is None else float(proven),
+            max(certificate.primal_violation, certificate.integrality_violation),
+        )
+
+    def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
+        """Return what the duals of the model, or of its linear relaxation, prove; from whoever solves it by default."""
+        model, of = self.model, ""
+        if isinstance(model.program, MixedIntegerProgram) and model.linear.integrality.any():
+            model = replace(model, program=linear_relaxation(model.program), closed_form=None)
+            of = ", linear relaxation"
+        try:
+            found = model.solve(limits=SolveLimits(seconds=BOUND_SECONDS, threads=limits.threads))
+        except DpoptError as error:
+            return None, f"no bound: {error}"
+        certificate = found.certificate
+        if certificate is None or certificate.proven_bound is None:
+            return None, f"no bound: {found.result.solver} gave no duals that prove one"
+        return float(certificate.proven_bound), f"weak duality{of}, multipliers of {found.result.solver}"
