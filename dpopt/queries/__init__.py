@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.ranges.grids import rectangle_sums
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "MarginalSet",
     "Workload",
     "parse_workload",
+    "rectangle_sums",
     "workload_from_json",
 ]

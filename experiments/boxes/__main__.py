@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.synopses.histograms.grids.grid_histogram import box_sums, prefix_sums
+from dpopt.queries import rectangle_sums
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from experiments.boxes.grids import grids
 from experiments.boxes.plans import PLAIN, PLANNED, plans
@@ -87,7 +87,7 @@ def _measure(name: str, cells: NDArray[np.int64], noise: str, epsilon: float, ru
         for _ in range(runs):
             released = release_grid(counts, plan)
             for place, estimate in enumerate((released.least_squares, released.counts)):
-                total[place] += np.mean(box_sums(prefix_sums(estimate - cells), starts, stops) ** 2)
+                total[place] += np.mean(rectangle_sums(estimate - cells, starts, stops) ** 2)
         errors[plan_name] = (total / runs).tolist()
     return {
         "set": name,

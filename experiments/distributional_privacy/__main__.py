@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from math import exp
 from pathlib import Path
 from typing import Any
 
+from dpopt.accounting import distributional_privacy
 from experiments.distributional_privacy.attacks import median_chain, reconstruct
 from experiments.distributional_privacy.exact import (
-    differential_epsilon,
-    distributional_beta,
     far_apart,
     far_apart_of_bits,
     geometric_distribution,
-    losses_of_pairs,
     mirrored_mod,
     share_of_one_pair,
 )
@@ -66,18 +64,18 @@ def _tiny(*, quick: bool) -> Iterator[Report]:
         ):
             scale = max(universe) if name.startswith("sum") else 1
 
-            def mechanism(database: frozenset[int], value: Any = value, scale: int = scale) -> Any:
+            def mechanism(database: frozenset[Hashable], value: Any = value, scale: int = scale) -> Any:
                 return geometric_distribution(value(database), epsilon / scale, OUTPUTS)
 
-            losses = losses_of_pairs(mechanism, universe, n)
-            found = differential_epsilon(losses)
+            private = distributional_privacy(mechanism, universe, n)
+            found = private.differential_epsilon
             yield {
                 "mechanism": name,
                 "n": n,
                 "universe": size,
                 "differential_epsilon": found,
-                "beta_at_epsilon": str(distributional_beta(losses, universe, n, found)),
-                "beta_at_half": str(distributional_beta(losses, universe, n, found / 2)),
+                "beta_at_epsilon": str(private.beta(found)),
+                "beta_at_half": str(private.beta(found / 2)),
                 "one_pair": str(share_of_one_pair(n)),
             }
 

@@ -1,63 +1,11 @@
-"""Distributional privacy checked exactly: finite distributions of a mechanism, and all pairs of databases drawn from one set.
-
-Definition (Blum, Ligett and Roth 2013, 7.1 and 7.2, as Theorem 7.3 needs it): D1 and D2 are drawn without replacement from the
-same S, each uniformly and independently of the other. A mechanism is (epsilon, beta)-distributionally private if, for every S
-of at least n elements, with probability at least 1 - beta over D1 and D2, P(A(D1) in E) <= e^epsilon P(A(D2) in E) for all E.
-"""
+"""Numbers of the theorems on distributional privacy (Blum, Ligett and Roth 2013, section 7), and mechanisms to try them on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from fractions import Fraction
-from itertools import combinations
-from math import comb, exp, inf, log
-
-Distribution = Mapping[Hashable, Fraction]
-Database = frozenset[int]
-Mechanism = Callable[[Database], Distribution]
-
-
-def loss(one: Distribution, two: Distribution) -> float:
-    """Return the least epsilon with P1(E) <= e^epsilon P2(E) for all E: the largest log ratio of two outputs' probabilities."""
-    worst = Fraction(0)
-    for output, probability in one.items():
-        if probability == 0:
-            continue
-        other = two.get(output, Fraction(0))
-        if other == 0:
-            return inf
-        worst = max(worst, probability / other)
-    return log(worst)
-
-
-Losses = Mapping[tuple[Database, Database], float]
-
-
-def losses_of_pairs(mechanism: Mechanism, universe: Sequence[int], n: int) -> Losses:
-    """Return the loss of every ordered pair of databases of n elements of a universe."""
-    distributions = {frozenset(chosen): mechanism(frozenset(chosen)) for chosen in combinations(universe, n)}
-    return {
-        (one, two): loss(distributions[one], distributions[two])
-        for one in distributions
-        for two in distributions
-    }
-
-
-def distributional_beta(losses: Losses, universe: Sequence[int], n: int, epsilon: float) -> Fraction:
-    """Return the least beta for which a mechanism is (epsilon, beta)-distributionally private, over all S of the universe."""
-    beyond = [one | two for (one, two), value in losses.items() if value > epsilon * (1 + 1e-12)]
-    worst = Fraction(0)
-    for size in range(n, len(universe) + 1):
-        for subset in map(frozenset, combinations(universe, size)):
-            pairs = sum(together <= subset for together in beyond)
-            worst = max(worst, Fraction(pairs, comb(size, n) ** 2))
-    return worst
-
-
-def differential_epsilon(losses: Losses) -> float:
-    """Return the least epsilon of differential privacy: the largest loss of sets that differ in one element."""
-    return max(value for (one, two), value in losses.items() if len(one - two) == 1)
+from math import comb, exp
 
 
 def share_of_one_pair(n: int) -> Fraction:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.queries import rectangle_sums
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.intervals.release_intervals import release_partition
@@ -50,7 +51,7 @@ def measure(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:
         starts, stops = corners.min(axis=0), corners.max(axis=0)
         full = (starts < stops).all(axis=1)
         starts, stops = starts[full][:BOXES], stops[full][:BOXES]
-        true = sums_of(cells.astype(np.float64), starts, stops)
+        true = rectangle_sums(cells.astype(np.float64), starts, stops)
         held = BinCounts.from_counts(cells.reshape(-1))
         for text, budget in BUDGETS.items():
             split = plan_split(shape, budget, records, relation=ADD_REMOVE, beta=BETA)
@@ -80,7 +81,7 @@ def measure(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:
                     for answer, value in zip(answers, true[:asked].tolist(), strict=True)
                 )
                 counts = release_grid(held, grid).counts
-                errors[GRID].append(sums_of(counts, starts, stops) - true)
+                errors[GRID].append(rectangle_sums(counts, starts, stops) - true)
             for method, found in errors.items():
                 every = np.concatenate(found)
                 row[method] = {
@@ -90,12 +91,3 @@ def measure(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:
             row[SPLIT]["bound"] = float(np.mean(bounds)) / records
             row[SPLIT]["kept"] = held_true / len(bounds)
             yield row
-
-
-def sums_of(
-    cells: NDArray[np.float64], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the sums over boxes, (q,)."""
-    before = np.pad(cells.cumsum(axis=0).cumsum(axis=1), [(1, 0), (1, 0)])
-    (a, c), (b, d) = starts.T, stops.T
-    return np.asarray(before[b, d] - before[a, d] - before[b, c] + before[a, c])

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import combinations, pairwise, product
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from dpopt.errors import WorkloadError
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.weighted_ranges import height_of, squared_norms
 
+_Number = TypeVar("_Number", np.int64, np.float64)
 _MOST_PARTS = 16  # between commas of a box
 
 
@@ -243,7 +245,7 @@ def box_of_cells(
     return np.ascontiguousarray(inside[0]).reshape(-1)
 
 
-def sums_before(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def sums_before(cells: NDArray[_Number]) -> NDArray[_Number]:
     """Return the sums over the boxes from the first cell, with a leading 0 along each axis."""
     sums = np.pad(cells, [(1, 0)] * cells.ndim)
     for axis in range(cells.ndim):
@@ -252,11 +254,38 @@ def sums_before(cells: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def sums_of_boxes(
-    before: NDArray[np.int64], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    before: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[_Number]:
     """Return the sum over each box, (c,), from `sums_before`."""
-    found = np.zeros(len(starts), dtype=np.int64)
+    found = np.zeros(len(starts), dtype=before.dtype)
     for corner in np.ndindex(*(2,) * before.ndim):
         at = np.where(np.array(corner, dtype=bool), starts, stops)
         found += (-1) ** sum(corner) * before[tuple(at.T)]
     return found
+
+
+def rectangle_sums(
+    cells: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[_Number]:
+    """Return what lies in each axis-aligned rectangle (box) of a grid, (c,), in time that does not depend on their sizes.
+
+    Parameters
+    ----------
+    cells : (n_1, ..., n_D) int64 or float64
+        A number for each cell: public counts, or those of a release (`GridHistogram.counts`).
+    starts, stops : (c, D) int64
+        The first bin of each rectangle along each axis, and the one after its last.
+
+    Raises
+    ------
+    WorkloadError
+        A rectangle outside the grid, or without a cell.
+
+    Examples
+    --------
+    >>> cells = np.arange(6).reshape(2, 3)
+    >>> rectangle_sums(cells, np.array([[0, 0], [0, 1]]), np.array([[2, 3], [2, 2]])).tolist()
+    [15, 5]
+    """
+    check_boxes(starts, stops, cells.shape)
+    return sums_of_boxes(sums_before(cells), starts, stops)

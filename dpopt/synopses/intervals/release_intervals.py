@@ -144,6 +144,15 @@ def intervals(
     >>> released = dpopt.intervals(table, dpopt.Schema((ages,)), "age", n0=3000, epsilon=1)
     >>> abs(released.answer("20:60").value - 2000) < 100
     True
+
+    Axis-aligned rectangles of two columns:
+
+    >>> hours = dpopt.Attribute("hours", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60))
+    >>> table["hours"] = [10, 30, 50] * 1000
+    >>> boxes = dpopt.intervals(table, dpopt.Schema((ages, hours)), ["age", "hours"], n0=3000, epsilon=5)
+    >>> one = boxes.answer("20:60,20:60", confidence=0.9999)
+    >>> one.low <= 1500 <= one.high
+    True
     """
     request = Request(**asked)
     return request.release_bins(

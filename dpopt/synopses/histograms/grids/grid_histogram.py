@@ -17,7 +17,15 @@ from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import blocks_shape, box_variances, check_boxes, grid_heights, sides_of
+from dpopt.queries.ranges.grids import (
+    blocks_shape,
+    box_variances,
+    check_boxes,
+    grid_heights,
+    sides_of,
+    sums_before,
+    sums_of_boxes,
+)
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, COUNTED, RangeAnswer, counted_rows, range_answers
@@ -169,7 +177,7 @@ class GridHistogram(PlannedSynopsis):
         check_boxes(starts, stops, self.plan.shape)
         errors = np.sqrt(self._variances(starts, stops))
         chosen = self._unbiased_sums if _named(estimate) is GridEstimate.LEAST_SQUARES else self._sums
-        values, unbiased = (box_sums(sums, starts, stops) for sums in (chosen, self._unbiased_sums))
+        values, unbiased = (sums_of_boxes(sums, starts, stops) for sums in (chosen, self._unbiased_sums))
         return range_answers(values, unbiased, errors, confidence)
 
     def whole_counts(self, estimate: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.int64]:
@@ -199,34 +207,15 @@ class GridHistogram(PlannedSynopsis):
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        return freeze(prefix_sums(self.counts))
+        return freeze(sums_before(self.counts))
 
     @cached_property
     def _unbiased_sums(self) -> NDArray[np.float64]:
-        return freeze(prefix_sums(self.least_squares))
+        return freeze(sums_before(self.least_squares))
 
 
 def _named(estimate: str | GridEstimate) -> GridEstimate:
     return estimate if isinstance(estimate, GridEstimate) else choice(GridEstimate, estimate, "estimate")
-
-
-def prefix_sums(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums over the boxes from the first cell, with a leading 0 along each axis."""
-    sums = np.pad(cells, [(1, 0)] * cells.ndim)
-    for axis in range(cells.ndim):
-        sums = np.cumsum(sums, axis=axis)
-    return sums
-
-
-def box_sums(
-    sums: NDArray[np.float64], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the sum over each box, (q,), from `prefix_sums`."""
-    found = np.zeros(len(starts))
-    for corner in np.ndindex(*(2,) * sums.ndim):
-        at = np.where(np.array(corner, dtype=bool), starts, stops)
-        found += (-1.0) ** sum(corner) * sums[tuple(at.T)]
-    return found
 
 
 def write_cells(
