@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.approximate_degree import measuring
 from experiments.approximate_degree.markdown import markdown
-from experiments.approximate_degree.picture import draw
+from experiments.approximate_degree.picture import draw, draw_breakdown
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 
@@ -31,6 +31,13 @@ PREDICTED = (
     (100, 32, 10**9),
 )
 SIZES = ((8, 5), (16, 9), (32, 15), (64, 21), (64, 40))
+METHODS = ("highs", "glop", "clarabel")
+CASES = tuple(
+    (predicate, width, round(multiple * width**0.5))
+    for width in (50, 96, 200)
+    for predicate in ("or", "and", f"atleast:{width // 2}")
+    for multiple in (1, 2, 4, 6)
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,6 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
         "solvers": list(
             measuring.solvers(SIZES[: 1 if quick else None], ("highs",) if quick else measuring.all_solvers())
         ),
+        "approximations": list(
+            measuring.approximations((("or", 12, 4),) if quick else CASES, ("highs",) if quick else METHODS)
+        ),
     }
     lines = list(markdown(report))
     print("\n".join(lines))
@@ -62,6 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.json.write_text(json.dumps(report) + "\n", encoding="utf-8")
     if options.document is not None:
         draw(report, options.document.parent / "degrees.png")
+        draw_breakdown(report, options.document.parent / "breakdown.png")
         write_results(options.document, [circumstances(report), "", *lines])
     return 0
 
