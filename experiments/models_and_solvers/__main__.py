@@ -235,8 +235,9 @@ def judged(rows: list[Result], given: Mapping[tuple[str, str], Model]) -> list[R
         ]
         better = max if model.linear.maximize else min
         sound = [row for row in own if row.get("violation") is not None and row["violation"] <= SAME]
-        best = better((row["value"] for row in sound), default=None)
-        reached = [row for row in sound if abs(row["value"] - best) <= SAME * max(1.0, abs(best))]
+        values = [row["value"] for row in sound]
+        best = better(values) if values else None
+        reached = [row for row, value in zip(sound, values, strict=True) if _same(value, better(values))]
         by = [word for word, key in PROOFS.items() if any(_certifies(row, row.get(key)) for row in reached)]
         for row in own:
             row["optimum"], row["certified"] = best, by[0] if by else "nothing"
@@ -246,7 +247,11 @@ def judged(rows: list[Result], given: Mapping[tuple[str, str], Model]) -> list[R
 
 def _certifies(row: Result, figure: float | None) -> bool:
     """Return whether a row's gap, or its reported bound, leaves no more than 1e-6."""
-    return figure is not None and abs(figure) <= SAME * max(1.0, abs(row["value"]))
+    return figure is not None and _same(row["value"] + figure, row["value"])
+
+
+def _same(value: float, other: float) -> bool:
+    return abs(value - other) <= SAME * max(1.0, abs(other))
 
 
 def differing(rows: list[Result]) -> list[Result]:
