@@ -147,6 +147,9 @@ ModelSolverOption = Annotated[
     "Solver of the optimization model that turns noisy values into the release; costs no privacy. If left out: the "
     "model's closed form or dpopt's own method. `dpopt solvers` lists solvers.",
 ]
+ModelSecondsOption = Annotated[
+    float | None, "--seconds", "Time limit of --solver for each model, in seconds; none if left out."
+]
 JsonOption = Annotated[bool, "--json", "Print JSON in place of text."]
 
 
@@ -248,6 +251,14 @@ class SpendingOptions:
     delta: DeltaOption = None
     rho: RhoOption = None
     neighbours: NeighboursOption = "add-remove"
+
+
+@dataclass(frozen=True)
+class ModelSolverOptions:
+    """Who solves the models of a release, and in which time; the names are those of `dpopt.synopses.release.Asked`."""
+
+    solver: ModelSolverOption = None
+    seconds: ModelSecondsOption = None
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
     save_picture(figure, path)
 
 
-def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -> None:
+def draw_grid(histogram: GridHistogram, path: Path, estimate: str | None = None) -> None:
     """Draw the counts of the cells and their standard errors side by side, as PNG.
 
     Raises
@@ -197,7 +197,7 @@ def draw_grid(histogram: GridHistogram, path: Path, estimate: str = "divided") -
 _MOST_DRAWN = 512
 
 
-def draw_histogram(histogram: Histogram, path: Path, *, estimate: str) -> None:
+def draw_histogram(histogram: Histogram, path: Path, *, estimate: str | None) -> None:
     """Draw an estimate, neighbouring bins joined where there are more than 512, with intervals of 95 %, as PNG."""
     number = histogram.bins.number
     edges = np.unique(np.linspace(0, number, min(number, _MOST_DRAWN) + 1).round().astype(int))

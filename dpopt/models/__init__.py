@@ -8,6 +8,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | file | what it holds |
 |---|---|
 | model.py, catalogue.py | a model, to print, solve and write; all models by name |
+| model_size.py | what a model of a release will ask of a solver, said before |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
 | best_responses/ | the best response to weighted queries, as programs, with bounds |
 | histograms/ | consistent histograms, sorted counts, degrees and intervals |
@@ -32,6 +33,7 @@ from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, CatalogueEntry, build_model
 from dpopt.models.halfspace_debiasing import halfspace_debiasing
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
+from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.histograms.interval_partition import interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
@@ -61,6 +63,7 @@ __all__ = [
     "decision_lists",
     "graphical_relaxation",
     "graphical_sequence",
+    "grid_consistency",
     "halfspace_debiasing",
     "interval_partition",
     "isotonic_median_regression",

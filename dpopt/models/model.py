@@ -92,7 +92,8 @@ class Solution:
             parts.append(f"objective {float(self.certificate.objective):.10g}")
             parts.append("no proven bound" if proven is None else f"proven gap {float(proven):.3g}")
             parts.append(f"violation {self.certificate.primal_violation:.3g}")
-        parts.append(f"{self.result.seconds:.3g} s")
+        if self.result.seconds:  # what is read from a file took none
+            parts.append(f"{self.result.seconds:.3g} s")
         return ", ".join(parts)
 
 
@@ -231,6 +232,10 @@ class Model:
             )
         return found
 
+    def values(self, point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return the values of each block of variables, in its shape, at a point (n,)."""
+        return {symbol: point[block.numbers] for symbol, block in self.variables.items()}
+
     def to_pulp(self) -> PulpProblem:
         """Return the model as a `pulp.LpProblem`, signs such as `[` in names replaced by `_`.
 
@@ -344,12 +349,11 @@ class Model:
         if result.solution is None:
             return Solution({}, None, result.termination, result.limit, None, result)
         point = np.asarray(result.solution, dtype=np.float64)
-        value = {symbol: point[block.numbers] for symbol, block in self.variables.items()}
         certificate = certify_point(self.program, result)
         termination = result.termination
         if termination is Termination.OPTIMAL and self._leaves_gap(certificate):
             termination = Termination.IMPRECISE
-        return Solution(value, result.objective, termination, result.limit, certificate, result)
+        return Solution(self.values(point), result.objective, termination, result.limit, certificate, result)
 
     def _leaves_gap(self, certificate: PointCertificate) -> bool:
         """Return whether the duals of a continuous program leave more than rounding between point and bound."""

@@ -23,6 +23,7 @@ from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Spending, privacy_statement
 from dpopt.errors import PlanError, SchemaError
+from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.read_numbers import read_counts
@@ -32,6 +33,8 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_number_of_bins, public_size
+from dpopt.programs.results import SolveLimits
+from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
@@ -40,6 +43,8 @@ from dpopt.releases.plan import DEFAULT_DELTA, choice
 from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
+from dpopt.synopses.solved import WithModels
+from dpopt.synopses.synopsis import Synopsis
 from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import MemoryJournal
 
@@ -50,7 +55,7 @@ _Records = TypeVar("_Records", bound=Closed)
 _Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
 _Plan = TypeVar("_Plan")
 _Plan_contra = TypeVar("_Plan_contra", contravariant=True)
-_Released = TypeVar("_Released")
+_Released = TypeVar("_Released", bound=Synopsis)
 _Released_co = TypeVar("_Released_co", covariant=True)
 
 
@@ -82,6 +87,21 @@ class Asked(TypedDict, total=False):
     accept_draft: bool
     progress: Progress | None
     budget: BudgetLedger | None
+
+
+class AskedOfModels(Asked, total=False):
+    """Keywords of a synopsis that has estimates that are optimization models.
+
+    Attributes
+    ----------
+    solver : str or Solver
+        Who solves the models, beside dpopt's own methods, after the draws; "closed-form" is one. See `Synopsis.solved`.
+    seconds : float
+        Its time limit for each model.
+    """
+
+    solver: str | Solver | None
+    seconds: float | None
 
 
 class Running(TypedDict, total=False):
@@ -192,7 +212,7 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks of any synopsis; the fields are those of `Asked`."""
+    """What a user asks of any synopsis; the fields are those of `AskedOfModels`."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -202,6 +222,8 @@ class Request:
     accept_draft: bool = False
     progress: Progress | None = None
     budget: BudgetLedger | None = None
+    solver: str | Solver | None = None
+    seconds: float | None = None
 
     @property
     def relation(self) -> NeighbouringRelation:
@@ -399,6 +421,7 @@ class Request:
         """
         with stage(self.stages, "planning"):
             made = self._tried(check or plan, size, tried)
+        self._check_solver(made)
         account = self._account(command)
         with stage(self.stages, "reading the table"):
             records = read()
@@ -464,9 +487,27 @@ class Request:
         axes = (Bins(name, public_number_of_bins(records)),)
         with stage(self.stages, "planning"):
             made = self._tried(partial(plan, axes), size, tried)
+        self._check_solver(made)
         return self._measured(
             records, account, made, partial(plan, axes), measure(axes), size=size, tried=tried
         )
+
+    def _check_solver(self, plan: object) -> None:
+        """Refuse a solver that takes none of the models of the planned release, and a time limit without one.
+
+        Raises
+        ------
+        PlanError, ProgramError, SolverUnavailableError
+            With what is taken.
+        """
+        if self.solver is None:
+            if self.seconds is not None:
+                raise PlanError(
+                    "--seconds is the time limit of --solver; give a solver, or leave the limit out"
+                )
+            return
+        SolveLimits(seconds=self.seconds)
+        refuse_solver(self.solver, plan.model_sizes() if isinstance(plan, WithModels) else {})
 
     def _measured(
         self,
@@ -488,7 +529,11 @@ class Request:
             public = size_of(records, self.relation, size, self.spending(), margin=margin, account=account)
             with stage(self.stages, "planning"):
                 found = made if plan is None else plan(public.budget, public.number)
-        return measure(records, found, progress=self.stages, account=account)
+        released = measure(records, found, progress=self.stages, account=account)
+        if self.solver is None:
+            return released
+        with stage(self.stages, "solving the models"):
+            return released.solved_by(self.solver, self.seconds)
 
 
 def bins_of(attributes: tuple[Attribute, ...], *, ordered: bool) -> tuple[Bins, ...]:

@@ -8,7 +8,8 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, make_dataclass
+from dataclasses import fields, make_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
@@ -22,8 +23,11 @@ from dpopt.arrays import freeze, frozen
 from dpopt.errors import DpoptError, PlanError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.codec import decode, encode
-from dpopt.files.json_files import json_object, parse_json, refuse_unknown_keys
+from dpopt.files.json_files import json_list, json_object, parse_json, refuse_unknown_keys
+from dpopt.models.model import Solution
+from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import check_new, write_whole
+from dpopt.synopses.solved import Inference, Solved, solved_by
 
 _PLAN = "the plan"
 
@@ -61,7 +65,7 @@ class SynopsisPlan:
         return plan
 
 
-_STATEMENT, _NOISY = "statement", "noisy"
+_STATEMENT, _NOISY, _SOLVED = "statement", "noisy", "solved"
 _MOST_BYTES, _LONGEST_STATEMENT = 2**32, 2**26  # of all arrays of a file, unpacked; of the statement
 _DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
 
@@ -73,6 +77,8 @@ class Synopsis(ABC):
     ----------
     privacy : Mapping
         What was spent, charge by charge.
+    solved : tuple of Solved
+        What a solver made of the estimates that are models, where the release named one; the first is the default estimate.
     """
 
     KEY: ClassVar[str]
@@ -84,6 +90,66 @@ class Synopsis(ABC):
     DECLARED: ClassVar[Mapping[str, Any]] = {}
     """The type of each field that the codec reads and writes, such as bins."""
     privacy: Mapping[str, Any]
+    solved: tuple[Solved, ...] = ()
+
+    def inferences(self) -> Mapping[str, Inference]:
+        """Return the estimates that are models, by name."""
+        return {}
+
+    def solved_by(self, solver: str | Solver, seconds: float | None = None) -> Self:
+        """Return the release with its models solved by a solver; `closed-form` is one. Costs no privacy.
+
+        Where the solver fails dpopt's own method stands in, and `solved` says so.
+        """
+        found = solved_by(self.inferences(), solver, seconds)
+        return replace(self, solved=found)  # type: ignore[type-var]  # each kind is a dataclass
+
+    def solution(self, estimate: str) -> Solution | None:
+        """Return what a solver found for an estimate, with its certificate: objective, violation and proven gap.
+
+        Where the closed form stands in, it is that one's; None where there is no solution of the model.
+        """
+        known = self.inferences()
+        for one in self.solved:
+            if one.estimate == estimate and (not one.note or known[estimate].size.closed_form):
+                return one.solution(known[estimate].model())
+        return None
+
+    def solved_in_words(self) -> list[str]:
+        """Return a line for each estimate that a solver was asked for: by whom, and how far from the optimum at most."""
+        lines = []
+        for one in self.solved:
+            found = self.solution(one.estimate)
+            said = [f"{one.estimate}, asked of {one.solver}: {one.note}"] if one.note else []
+            said += [] if found is None else [f"{one.estimate} by {found}"]
+            lines.append("; ".join(said))
+        return lines
+
+    @cached_property
+    def _found(self) -> dict[str, NDArray[np.float64]]:
+        """The estimates as a solver found them, but for those where dpopt's own method stands in."""
+        known, found = self.inferences(), {}
+        for one in self.solved:
+            if one.estimate not in known:
+                raise TranscriptError(f"found {one.estimate!r} solved; expected one of {', '.join(known)}")
+            if not one.note:
+                inference = known[one.estimate]
+                found[one.estimate] = freeze(np.array(inference.read(one.values(inference.model()))))
+        return found
+
+    @classmethod
+    def _of_statement(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
+        """Return the release of a statement and its noisy numbers, with what a solver made of them."""
+        released = cls.of_parts(stated, noisy)
+        if _SOLVED not in stated:
+            return released
+        parts = json_list(stated[_SOLVED], _SOLVED, TranscriptError)
+        kept = [decode(Solved, one, _SOLVED, TranscriptError) for one in parts]
+        if not kept:
+            raise TranscriptError("found nothing solved; leave the key out")
+        again: Self = replace(released, solved=tuple(kept))  # type: ignore[type-var]  # each kind is a dataclass
+        _ = again._found
+        return again
 
     def own_statement(self) -> dict[str, Any]:
         """Return what this kind states beside its privacy, as JSON: the declared fields."""
@@ -105,7 +171,8 @@ class Synopsis(ABC):
     @classmethod
     def known_keys(cls) -> tuple[str, ...]:
         """Return what stands in a statement, and in the JSON of all that is kept."""
-        return (cls.KEY, "privacy", *cls.DECLARED, _NOISY)
+        solved = () if cls.inferences is Synopsis.inferences else (_SOLVED,)
+        return (cls.KEY, "privacy", *cls.DECLARED, _NOISY, *solved)
 
     @classmethod
     def _declaration(cls) -> type[Any]:
@@ -122,7 +189,8 @@ class Synopsis(ABC):
 
     def statement(self) -> dict[str, Any]:
         """Return all but the noisy numbers, as JSON."""
-        return {self.KEY: 1, "privacy": dict(self.privacy), **self.own_statement()}
+        solved = {_SOLVED: [encode(one) for one in self.solved]} if self.solved else {}
+        return {self.KEY: 1, "privacy": dict(self.privacy), **self.own_statement(), **solved}
 
     def to_json(self) -> dict[str, Any]:
         """Return all that is kept, as JSON."""
@@ -139,7 +207,7 @@ class Synopsis(ABC):
         """
         cls._check_version(given)
         try:
-            return cls.of_parts(given, tuple(frozen(values, np.int64) for values in given[_NOISY]))
+            return cls._of_statement(given, tuple(frozen(values, np.int64) for values in given[_NOISY]))
         except _DAMAGED as error:
             if isinstance(error, TranscriptError):
                 raise
@@ -183,7 +251,7 @@ class Synopsis(ABC):
                 stated = _statement(stored)
                 cls._check_version(stated)
                 names = (f"{_NOISY}_{number}" for number in range(_number_of_arrays(stored)))
-                return cls.of_parts(stated, tuple(_numbers(stored, name) for name in names))
+                return cls._of_statement(stated, tuple(_numbers(stored, name) for name in names))
             except DpoptError as problem:
                 raise TranscriptError(f"{place}: {problem}") from problem
 

@@ -1,4 +1,4 @@
-"""Programs of histograms (TC-1 to TC-9, IR-1 to IR-8, GS-1 to GS-8, IV-1 to IV-6) and the fast methods held to them."""
+"""Programs of histograms (TC-1 to TC-11, IR-1 to IR-8, GS-1 to GS-8, IV-1 to IV-6) and the fast methods held to them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.inference.histograms.integer_tree import best_integer_tree
 from dpopt.inference.histograms.interval_partition import MOST_BINS, best_intervals, partition_cost
 from dpopt.inference.histograms.sorted.degree_sequences import (
@@ -25,11 +26,14 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_integers, isotonic_median
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
 from dpopt.models.histograms.graphical_sequence import degrees_of, graphical_relaxation, graphical_sequence
+from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.histograms.interval_partition import interval_arcs, interval_costs, interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
 from dpopt.programs import SolveLimits
+from dpopt.programs.results import Termination
 from dpopt.programs.solver import Program
+from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.queries.ranges.tree import Tree
 from dpopt.solvers.registry import get_solver
 from tests.inference.histograms.small_trees import random_measurements, random_tree
@@ -431,3 +435,88 @@ ONES = np.ones(7)
 def test_what_does_not_fit_is_refused(call: Callable[[], object], says: str) -> None:
     with pytest.raises(ProgramError, match=says):
         call()
+
+
+@pytest.mark.parametrize("total", [None, 40.0])
+@pytest.mark.parametrize(
+    ("shape", "levels"),
+    [
+        ((8, 8), [(0, 0), (1, 1), (2, 3)]),
+        ((5, 7), [(0, 0), (1, 0), (0, 2), (2, 2)]),
+        ((6, 3, 2), [(0, 0, 0), (1, 1, 1), (0, 2, 1)]),
+        ((4,), [(0,)]),
+        ((1, 1), [(0, 0)]),
+    ],
+)
+def test_tc_10_and_tc_11_hold_blocks_of_a_grid_together(
+    shape: tuple[int, ...], levels: list[tuple[int, ...]], total: float | None
+) -> None:
+    """The closed form is certified by its duals; without negative cells a solver finds what a tree of the same blocks has."""
+    generator = np.random.default_rng(3)
+    noisy = {level: 3 * generator.normal(size=blocks_shape(shape, level)) for level in levels}
+    precisions = {level: float(generator.uniform(0.1, 3)) for level in levels}
+    model = grid_consistency(shape, noisy, precisions, total=total)
+    best, other = model.solve(), model.solve("clarabel")
+    assert best.termination is other.termination is Termination.OPTIMAL
+    assert best.certificate is not None
+    assert best.certificate.proven_gap is not None
+    assert abs(float(best.certificate.proven_gap)) <= 1e-9 * max(1.0, float(best.certificate.objective))
+    assert other.objective == pytest.approx(best.objective, rel=1e-6, abs=1e-9)
+    expected = grid_least_squares(shape, noisy, precisions, total=total)
+    np.testing.assert_allclose(best.value["x"], expected, atol=1e-9)
+    positive = grid_consistency(shape, noisy, precisions, total=total, nonnegative=True).solve()
+    assert positive.termination is Termination.OPTIMAL
+    assert positive.value["x"].min() >= 0
+    assert best.objective is not None
+    assert positive.objective is not None
+    assert positive.objective >= best.objective * (1 - 1e-7)
+    if total is not None:
+        assert positive.value["x"].sum() == pytest.approx(total, abs=1e-5)
+
+
+def test_tc_10_of_one_column_is_tc_1() -> None:
+    generator = np.random.default_rng(4)
+    levels: list[tuple[int, ...]] = [(0,), (1,), (2,), (3,)]
+    noisy = {level: 5 * generator.normal(size=blocks_shape((8,), level)) for level in levels}
+    values = np.concatenate([noisy[level] for level in reversed(levels)])
+    for nonnegative in (False, True):
+        grid = grid_consistency((8,), noisy, dict.fromkeys(levels, 0.5), nonnegative=nonnegative)
+        tree = tree_consistency(Tree.balanced(8, 2), values, np.full(15, 2.0), nonnegative=nonnegative)
+        assert grid.solve("clarabel").objective == pytest.approx(tree.solve().objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_tc_4_multipliers_of_known_nodes_prove_the_closed_form(*, nonnegative: bool) -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(30):
+        tree = Tree.balanced(int(generator.integers(2, 30)), int(generator.integers(2, 5)))
+        variances = generator.choice([0.01, 1.0, 1e4], len(tree))
+        whole = tree.totals(generator.poisson(2, tree.bins).astype(np.float64))
+        known = generator.random(len(tree)) < 0.2
+        known[0] = True
+        variances[known] = 0.0
+        values = np.where(known, whole, whole + generator.normal(size=len(tree)) * np.sqrt(variances))
+        found = tree_consistency(tree, values, variances, nonnegative=nonnegative).solve()
+        assert found.termination is Termination.OPTIMAL
+        assert found.certificate is not None
+        assert found.certificate.proven_gap is not None
+        assert float(found.certificate.proven_gap) <= 1e-5 * max(1.0, float(found.certificate.objective))
+
+
+def test_a_grid_without_single_cells_is_no_model() -> None:
+    with pytest.raises(ProgramError, match="single cells"):
+        grid_consistency((4,), {(1,): np.zeros(2)}, {(1,): 1.0})
+    with pytest.raises(ProgramError, match="single cells"):
+        grid_consistency((4,), {(0,): np.zeros(3)}, {(0,): 1.0})
+
+
+@pytest.mark.parametrize("total", [0, 3, 6, 9, 12])
+def test_ir_7_proves_a_total_that_leaves_every_entry_at_a_bound(total: int) -> None:
+    """Four entries from 0 to 3, far apart: with these totals all of them are 0 or 3."""
+    model = isotonic_regression([-9.0, -5.0, 6.0, 20.0], lower=0, upper=3, total=total)
+    found = model.solve()
+    assert found.termination is Termination.OPTIMAL
+    assert found.certificate is not None
+    assert found.certificate.proven_gap is not None
+    assert abs(float(found.certificate.proven_gap)) <= 1e-9
+    assert model.solve("clarabel").objective == pytest.approx(found.objective, rel=1e-6)

@@ -1,10 +1,12 @@
-"""`dpopt replay`, `dpopt evaluate` and `dpopt solvers`."""
+"""`dpopt replay`, `dpopt evaluate`, `dpopt inspect` and `dpopt solvers`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import command, fail
@@ -84,6 +86,27 @@ def evaluate(
         print_json(errors)
     else:
         report_errors(errors)
+
+
+@command("inspect")
+def inspect(
+    *,
+    file: Annotated[Path, typer.Argument(help="File of a release that answers queries (.npz).")],
+    as_json: options.JsonOption = False,
+) -> None:
+    """Say what a file holds, what was spent, and how far what a solver found in it is from the optimum. Costs no privacy."""
+    from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
+    from dpopt.synopses.any_synopsis import read_synopsis
+
+    release = read_synopsis(file)
+    solved = release.solved_in_words()
+    if as_json:
+        print_json({"holds": release.WHAT, "privacy": dict(release.privacy), "solved": solved})
+        return
+    warn_if_not_private(release.privacy)
+    print_spent(release.privacy)
+    for line in [repr(release), *(solved or ["solved by dpopt's own methods"])]:
+        console().print(line, highlight=False, markup=False)
 
 
 @command("solvers")

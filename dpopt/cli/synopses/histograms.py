@@ -26,15 +26,24 @@ grid_group = shared.synopsis_group(
 
 HistogramFile = Annotated[Path, typer.Argument(help="File of 'dpopt histogram release'.")]
 GridFile = Annotated[Path, typer.Argument(help="File of 'dpopt grid release'.")]
+_DEFAULT = "divided, or what --solver was asked for"
 EstimateOption = Annotated[
-    str,
-    "How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares (unbiased), "
-    "nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay et al.).",
+    str | None,
+    typer.Option(
+        "--estimate",
+        help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
+        "(unbiased), nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay et al.).",
+        show_default=_DEFAULT,
+    ),
 ]
 GridEstimateOption = Annotated[
-    str,
-    "How cells are made consistent: divided (none negative, empty cells nearly exact) or least-squares (unbiased, cells may "
-    "be negative).",
+    str | None,
+    typer.Option(
+        "--estimate",
+        help="How cells are made consistent: divided (none negative, empty cells nearly exact) or least-squares (unbiased, "
+        "cells may be negative).",
+        show_default=_DEFAULT,
+    ),
 ]
 
 
@@ -130,6 +139,7 @@ def release_histogram(
     schema: shared.MaybeSchemaOption = None,
     counts: shared.CountsOption = None,
     asked: shared.ReleaseOptions,
+    solving: options.ModelSolverOptions,
     measured: HistogramOptions,
     ordered: shared.OrderedOption = False,
 ) -> None:
@@ -140,7 +150,14 @@ def release_histogram(
         out,
         asked.asked(schema),
         lambda how: histogram(
-            table, schema, column, counts=counts, ordered=ordered, **asdict(measured), **how
+            table,
+            schema,
+            column,
+            counts=counts,
+            ordered=ordered,
+            **asdict(measured),
+            **asdict(solving),
+            **how,
         ),
         lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records",
     )
@@ -157,6 +174,7 @@ def release_grid(
     ],
     out: shared.OutOption,
     asked: shared.ReleaseOptions,
+    solving: options.ModelSolverOptions,
     measured: GridOptions,
     ordered: shared.OrderedOption = False,
 ) -> None:
@@ -167,7 +185,7 @@ def release_grid(
     shared.make(
         out,
         asked.asked(schema),
-        lambda how: grid(table, schema, names, ordered=ordered, **asdict(measured), **how),
+        lambda how: grid(table, schema, names, ordered=ordered, **asdict(measured), **asdict(solving), **how),
         lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records",
     )
 
@@ -185,7 +203,7 @@ def answer_histogram(
         list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-    estimate: EstimateOption = "divided",
+    estimate: EstimateOption = None,
 ) -> shared.Shown:
     """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
     from dpopt.synopses.histograms.histogram import Histogram
@@ -215,7 +233,7 @@ def answer_grid(
         "histogram answer'; ':' is all of a column.",
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-    estimate: GridEstimateOption = "divided",
+    estimate: GridEstimateOption = None,
 ) -> shared.Shown:
     """Answer boxes from a released histogram of several columns, with errors. Costs no privacy."""
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
@@ -241,7 +259,7 @@ def export_histogram(
         "New file: .csv (bin, count, standard error, interval) or .png (with error band).",
     ],
     whole: shared.WholeOption = False,
-    estimate: EstimateOption = "divided",
+    estimate: EstimateOption = None,
 ) -> None:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_histogram
@@ -262,7 +280,7 @@ def export_grid(
         "New file: .csv (a line for each cell: count, standard error, interval) or .png (of two columns).",
     ],
     whole: shared.WholeOption = False,
-    estimate: GridEstimateOption = "divided",
+    estimate: GridEstimateOption = None,
 ) -> None:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_grid

@@ -100,6 +100,7 @@ def release(
     schema: shared.MaybeSchemaOption = None,
     counts: shared.CountsOption = None,
     asked: shared.ReleaseOptions,
+    solving: options.ModelSolverOptions,
     n0: options.N0Option = None,
     shape: ShapeOptions,
     ordered: shared.OrderedOption = False,
@@ -113,7 +114,15 @@ def release(
         out,
         asked.asked(schema),
         lambda how: intervals(
-            table, schema, names, counts=counts, n0=n0, ordered=ordered, **asdict(shape), **how
+            table,
+            schema,
+            names,
+            counts=counts,
+            n0=n0,
+            ordered=ordered,
+            **asdict(shape),
+            **asdict(solving),
+            **how,
         ),
         lambda released: f"{len(released.partition):,} {what}, some {released.total:,.0f} records",
     )
@@ -174,7 +183,8 @@ def from_histogram(
         "What the intervals minimize: error (squared differences to the counts of the bins) or depth (differences of their "
         "numbers of records).",
     ] = "error",
-    estimate: EstimateOption = "divided",
+    estimate: EstimateOption = None,
+    solving: options.ModelSolverOptions,
 ) -> shared.Shown:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
     from dpopt.files.codec import encode
@@ -184,14 +194,14 @@ def from_histogram(
 
     check_new(out)
     histogram = shared.opened(Histogram, file)
-    joined = join_bins(histogram, intervals, by=by, estimate=estimate)
+    joined = join_bins(histogram, intervals, by=by, estimate=estimate, **asdict(solving))
     write_joined(histogram, joined, out)
     said = (
         f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to the "
         f"counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
         f"written to {out}"
     )
-    return shared.Shown(encode(joined), [said])
+    return shared.Shown(encode(joined), [*filter(None, [joined.solution]), said])
 
 
 def _proven(planned: PartitionPlan) -> str:

@@ -204,6 +204,8 @@ def make(
         made = release({**asked, "progress": progress})
         made.write(out)
     print_spent(made.privacy)
+    for line in made.solved_in_words():
+        say(line)
     say(f"{said(made)}; written to {out}")
 
 

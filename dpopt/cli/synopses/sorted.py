@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,9 +20,14 @@ sorted_group = shared.synopsis_group("sorted", "Counts in order: how many values
 degrees_group = shared.synopsis_group("degrees", "Degree sequences of graphs whose edges are private.")
 
 EstimateOption = Annotated[
-    str,
-    "How the sequence is estimated: posterior (means under the distribution of the noise), isotonic (the nearest "
-    "nondecreasing sequence), least-absolute (the nearest by absolute differences), rounded (the noisy counts, sorted).",
+    str | None,
+    typer.Option(
+        "--estimate",
+        help="How the sequence is estimated: posterior (means under the distribution of the noise), isotonic (the nearest "
+        "nondecreasing sequence), least-absolute (the nearest by absolute differences), rounded (the noisy counts, "
+        "sorted).",
+        show_default="posterior, or what --solver was asked for",
+    ),
 ]
 LeastOption = Annotated[list[int], "A number m: how many have a count of at least m? May be repeated."]
 PublicNOption = Annotated[
@@ -44,7 +49,7 @@ class TableOptions:
     """Where which estimate is written."""
 
     out: Annotated[Path, "-o", "--out", "New CSV file: each count that occurs, and how often."]
-    estimate: EstimateOption = "posterior"
+    estimate: EstimateOption = None
     sequence: Annotated[Path | None, "New CSV file beside it: the counts themselves, the largest first."] = (
         None
     )
@@ -59,6 +64,7 @@ def release(
     schema: shared.MaybeSchemaOption = None,
     counts: shared.CountsOption = None,
     asked: shared.ReleaseOptions,
+    solving: options.ModelSolverOptions,
 ) -> None:
     """Release the counts of a column's values in order: how many values have how many records, and not which values."""
     from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts
@@ -66,7 +72,7 @@ def release(
     shared.make(
         out,
         asked.asked(schema),
-        lambda how: sorted_counts(table, schema, column, counts=counts, **how),
+        lambda how: sorted_counts(table, schema, column, counts=counts, **asdict(solving), **how),
         lambda released: (
             f"{released.counts.size:,} counts, some {released.counts.sum():,} records, largest count about "
             f"{released.counts[-1]:,}"
@@ -92,6 +98,7 @@ def release_degrees(
     out: shared.OutOption,
     columns: shared.ColumnsOption = None,
     asked: shared.TextReleaseOptions,
+    solving: options.ModelSolverOptions,
     on_invalid: Annotated[
         str,
         "Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run).",
@@ -106,7 +113,9 @@ def release_degrees(
     shared.make(
         out,
         asked.asked(on_invalid),
-        lambda how: degrees(edges, declared, columns=(ends[0], ends[1]) if ends else None, **how),
+        lambda how: degrees(
+            edges, declared, columns=(ends[0], ends[1]) if ends else None, **asdict(solving), **how
+        ),
         lambda released: (
             f"{released.counts.size:,} nodes, some {released.counts.sum() // 2:,} edges, largest degree about "
             f"{released.counts[-1]:,}"
@@ -119,7 +128,7 @@ def answer(
     *,
     file: SortedFile,
     query: LeastOption,
-    estimate: EstimateOption = "posterior",
+    estimate: EstimateOption = None,
     n: PublicNOption = None,
 ) -> shared.Shown:
     """Say how many values have at least so many records. Costs no privacy."""
@@ -131,7 +140,7 @@ def answer_degrees(
     *,
     file: DegreesFile,
     query: LeastOption,
-    estimate: EstimateOption = "posterior",
+    estimate: EstimateOption = None,
     edges: EdgesOption = None,
 ) -> shared.Shown:
     """Say how many nodes have at least so many edges. Costs no privacy."""
@@ -153,9 +162,12 @@ def export_degrees(
     graphical: Annotated[
         bool, "Write the degree sequence of a graph near the estimate, in place of the estimate."
     ] = False,
+    solving: options.ModelSolverOptions,
 ) -> None:
-    """Write how many nodes have how many edges. Costs no privacy."""
-    _export(file, written, "degrees", edges, graphical=graphical)
+    """Write how many nodes have how many edges. Costs no privacy. --solver is for --graphical."""
+    if solving.solver is not None and not graphical:
+        raise PlanError("--solver finds the sequence of --graphical; give both, or leave it out")
+    _export(file, written, "degrees", edges, graphical=solving if graphical else None)
 
 
 def _number(nodes: str) -> int | None:
@@ -174,11 +186,25 @@ def _opened(file: Path, what: str, n: int | None) -> SortedCountsRelease:
     if released.what != what:
         other = "dpopt sorted" if what == DEGREES else "dpopt degrees"
         raise PlanError(f"{file.name} holds {released.what}, expected {what}; use '{other}'")
-    return released if n is None else released.with_total(2 * n if what == DEGREES else n)
+    if n is None:
+        return released
+    if released.solved:
+        shared.say(
+            f"with this total the estimates are dpopt's own; {released.solved[0].solver} solved without it"
+        )
+    return released.with_total(2 * n if what == DEGREES else n)
 
 
-def _answers(released: SortedCountsRelease, queries: list[int], estimate: str, heading: str) -> shared.Shown:
-    found = [(least, released.answer(least, estimate=estimate)) for least in queries]
+def _chosen(released: SortedCountsRelease, estimate: str | None) -> str:
+    if estimate is not None:
+        return estimate
+    return released.default.value if released.solved else "posterior"
+
+
+def _answers(
+    released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str
+) -> shared.Shown:
+    found = [(least, released.answer(least, estimate=_chosen(released, estimate))) for least in queries]
     rows = [(f"at least {least:,}", f"{one:,}") for least, one in found]
     return shared.Shown(
         {"answers": [{"query": least, "value": value} for least, value in found]},
@@ -186,7 +212,14 @@ def _answers(released: SortedCountsRelease, queries: list[int], estimate: str, h
     )
 
 
-def _export(file: Path, written: TableOptions, what: str, n: int | None, *, graphical: bool = False) -> None:
+def _export(
+    file: Path,
+    written: TableOptions,
+    what: str,
+    n: int | None,
+    *,
+    graphical: options.ModelSolverOptions | None = None,
+) -> None:
     """Write an estimate of released sorted counts as tables."""
     from dpopt.releases.folder_files import check_new
     from dpopt.synopses.histograms.histogram import write_frequencies, write_sequence
@@ -197,9 +230,10 @@ def _export(file: Path, written: TableOptions, what: str, n: int | None, *, grap
     if written.sequence == written.out:
         raise PlanError(f"found {written.out.name} for both tables; give --sequence another name")
     released = _opened(file, what, n)
-    counts = released.estimate(written.estimate)
-    if graphical:
-        found = released.graphical(written.estimate)
+    estimate = _chosen(released, written.estimate)
+    counts = released.estimate(estimate)
+    if graphical is not None:
+        found = released.graphical(estimate, **asdict(graphical))
         counts = found.degrees
         shared.say(
             f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} above the "

@@ -6,17 +6,23 @@ optimal; None where no duals are known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.inference.histograms.interval_partition import best_intervals
 from dpopt.inference.histograms.sorted import isotonic
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
+from dpopt.models.histograms.grid_consistency import blocks_of, ordered_levels, part_of
 from dpopt.models.histograms.interval_partition import interval_arcs
 from dpopt.models.model import Answer
+from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 
 Numbers = NDArray[np.float64]
+_HALVINGS = 100  # of a bracket of two doubles
 
 
 def isotonic_regression(
@@ -27,12 +33,28 @@ def isotonic_regression(
     shift = 0.0
     if total is not None:
         inside = (s != lower) & (s != upper)
-        if not inside.any():
-            return s, None
-        shift = float((weights * (s - values))[inside].sum() / np.count_nonzero(inside))
+        if inside.any():
+            shift = float((weights * (s - values))[inside].sum() / np.count_nonzero(inside))
+        else:
+            shift = _shift_of_ends(values, weights, s, lower, upper)
     free = isotonic.isotonic(values + shift / weights, weights=weights)
     rises = np.cumsum(weights * (values - free) + shift)[:-1]
     return s, rises if total is None else np.append(rises, shift)
+
+
+def _shift_of_ends(
+    values: Numbers, weights: Numbers, s: Numbers, lower: float | None, upper: float | None
+) -> float:
+    """Return a multiplier of the total where every entry of s is at a bound: one that leaves all of them there."""
+    ends = (s - values) * weights
+    low, high = float(ends.min()), float(ends.max())
+    for _ in range(_HALVINGS):
+        shift = 0.5 * (low + high)
+        moved = isotonic.isotonic(values + shift / weights, weights=weights, lower=lower, upper=upper)
+        if np.allclose(moved, s, rtol=1e-12, atol=1e-12):
+            return shift
+        low, high = (shift, high) if moved.sum() < s.sum() else (low, shift)
+    return shift
 
 
 def isotonic_median(values: Numbers, weights: Numbers, *, lower: float | None, upper: float | None) -> Answer:
@@ -46,10 +68,71 @@ def tree_consistency(tree: Tree, values: Numbers, variances: Numbers, *, nonnega
     fit = nonnegative_least_squares if nonnegative else least_squares
     x = fit(tree, values, variances)
     measured = np.isfinite(variances) & (variances > 0)
-    duals = np.where(measured, 2.0 * (x - values) / np.where(measured, variances, 1.0), 0.0)
+    slopes = np.where(measured, 2.0 * (x - values) / np.where(measured, variances, 1.0), 0.0)
+    duals = slopes.copy()
+    known = (variances == 0) & (tree.children > 0)
+    if known.any():
+        duals[known] = _below(tree, slopes, variances == 0)[known]
     for level in tree.levels[1:]:
-        duals[level] += duals[tree.parent[level]]
+        above = duals[tree.parent[level]]
+        duals[level] = np.where(known[level], duals[level], duals[level] + above)
     return x, duals[tree.children > 0]
+
+
+def _below(tree: Tree, slopes: Numbers, known: NDArray[np.bool_]) -> Numbers:
+    """Return what the multiplier of each node must be for the bins below it: 0 at a bin, that of a child less its slope."""
+    needed = np.where((tree.children == 0) & ~known, 0.0, -np.inf)
+    for level in tree.levels[:0:-1]:
+        asked = np.where(
+            known[level], -np.inf, needed[level] - slopes[level]
+        )  # a known child asks for nothing
+        np.maximum.at(needed, tree.parent[level], asked)
+    return np.where(np.isfinite(needed), needed, 0.0)
+
+
+def grid_consistency(
+    shape: Sequence[int],
+    noisy: Mapping[Level, Numbers],
+    precisions: Mapping[Level, float],
+    *,
+    total: float | None,
+) -> Answer:
+    """Return cells and sums of blocks, and the multipliers of TC-11.
+
+    That of a block is its slope and the multipliers of the blocks that it is part of. The block of a known total has no
+    slope: its multiplier is what the cells ask for.
+    """
+    x = grid_least_squares(shape, noisy, precisions, total=total)
+    if x.size == 1 and total is not None:
+        x = np.full(shape, float(total))
+    cells, *blocks = ordered_levels(shape, noisy, total)
+    sums: dict[Level, Numbers] = {cells: x.reshape(-1)}
+    below: dict[Level, Level] = {}
+    for level in blocks:
+        below[level] = part_of(level, [*sums])
+        parts = blocks_of(shape, below[level], level)
+        sums[level] = np.bincount(parts, weights=sums[below[level]]).astype(np.float64)
+    if total is not None and blocks:
+        sums[blocks[-1]][:] = total
+
+    def multipliers(whole: float) -> dict[Level, Numbers]:
+        found = {
+            level: 2.0
+            * precisions.get(level, 0.0)
+            * (sums[level] - noisy.get(level, np.zeros(())).reshape(-1))
+            for level in sums
+        }
+        if total is not None and blocks:
+            found[blocks[-1]] = np.array([whole])
+        for level in reversed(blocks):
+            found[below[level]] += found[level][blocks_of(shape, below[level], level)]
+        return found
+
+    duals = multipliers(0.0)
+    if total is not None and blocks:
+        duals = multipliers(-float(duals[cells].mean()))
+    point = np.concatenate([sums[level] for level in (cells, *blocks)])
+    return point, np.concatenate([np.zeros(0), *(duals[level] for level in blocks)])
 
 
 def interval_partition(values: Numbers, intervals: int, *, by_depth: bool) -> Answer:

@@ -75,10 +75,11 @@ def graphical_relaxation(values: ArrayLike) -> Model:
     return Model.of("graphical_sequences", build)
 
 
-def graphical_sequence(values: ArrayLike) -> Model:
+def graphical_sequence(values: ArrayLike, *, total: int | None = None) -> Model:
     """Return GS-1 to GS-5: x (n, n - 1), whether d_i >= v, and E, half the sum of the degrees.
 
-    The objective lacks the constant 1/2 sum y_i^2 of GS-1. Parameters and errors as for `graphical_relaxation`.
+    The objective lacks the constant 1/2 sum y_i^2 of GS-1. Parameters and errors as for `graphical_relaxation`; `total` is 2 E
+    where the number of edges is known.
     """
     noisy = _checked(values)
     size = noisy.size
@@ -86,7 +87,10 @@ def graphical_sequence(values: ArrayLike) -> Model:
     build = Builder()
     objective = np.arange(1.0, size) - 0.5 - noisy[:, None]
     x = build.variables("x", size, most, upper=1.0, whole=True, objective=objective)
-    edges = build.variables("E", upper=size * most / 2, whole=True)
+    known = None if total is None else total / 2
+    edges = build.variables(
+        "E", lower=known or 0.0, upper=size * most / 2 if known is None else known, whole=True
+    )
     longer, shorter = x[:, :-1].ravel(), x[:, 1:].ravel()
     above, below = x[:-1].ravel(), x[1:].ravel()
     each, pairs = np.arange(longer.size), np.arange(above.size)
@@ -106,6 +110,11 @@ def graphical_sequence(values: ArrayLike) -> Model:
     )
     build.rows("GS-5.sum", 1, (0, x.ravel(), -1.0), (0, edges, 2.0), lower=0.0, upper=0.0, single=True)
     return Model.of("graphical_sequences", build)
+
+
+def graphical_coefficients(size: int) -> int:
+    """Return how many coefficients the rows of `graphical_sequence` of so many degrees have at most, without making it."""
+    return size * size * (4 + 2 * size // 3)
 
 
 def degrees_of(point: NDArray[np.float64], size: int) -> NDArray[np.int64]:

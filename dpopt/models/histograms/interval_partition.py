@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.model import Model, computed_by
+from dpopt.models.model import Model, Solution, computed_by
 from dpopt.programs.building import Builder
+from dpopt.programs.results import Termination
 
 MOST_VARIABLES = 2_000_000
 
@@ -120,3 +121,27 @@ def interval_arcs(
     kept = (first >= before) & ((first == 0) == (before == 0)) & (number - last >= after)
     kept &= (last == number) == (after == 0)
     return first[kept].astype(np.int64), last[kept].astype(np.int64), place[kept].astype(np.int64)
+
+
+def places_of(solution: Solution, number: int, intervals: int) -> NDArray[np.int64]:
+    """Return the ends of the intervals, (K + 1,) from 0 to n, that a solution of `interval_partition` chooses.
+
+    Raises
+    ------
+    ProgramError
+        If the solution is no path, or not known to be the best: y is whole at a vertex, and a solver may end elsewhere.
+    """
+    first, last, place = interval_arcs(number, intervals)
+    chosen = np.rint(solution.value["y"]) == 1
+    if solution.termination is not Termination.OPTIMAL or not np.array_equal(
+        np.sort(place[chosen]), np.arange(1, intervals + 1)
+    ):
+        raise ProgramError(
+            f"{solution.result.solver} found no best intervals: {solution.termination.value}, {int(chosen.sum()):,} of "
+            f"{intervals:,} intervals; leave the solver out, or give one that ends at vertices, such as highs"
+        )
+    ends = np.zeros(intervals + 1, dtype=np.int64)
+    ends[place[chosen]] = last[chosen]
+    if not np.array_equal(ends[place[chosen] - 1], first[chosen]) or ends[-1] != number:
+        raise ProgramError(f"{solution.result.solver} found intervals that do not join; leave the solver out")
+    return ends

@@ -6,6 +6,7 @@ All are functions of noisy counts that are public: to choose another one costs n
 from __future__ import annotations
 
 import enum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,10 @@ from dpopt.inference.histograms.tree_least_squares import (
     nonnegative_least_squares,
     zero_subtrees,
 )
+from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.queries.ranges.tree import Tree
+from dpopt.synopses.histograms.tree_plan import tree_model_sizes
+from dpopt.synopses.solved import Inference
 
 
 class Estimate(enum.Enum):
@@ -41,6 +45,22 @@ class Estimate(enum.Enum):
     NONNEGATIVE = "nonnegative"
     WHOLE = "whole"
     ZEROING = "zeroing"
+
+
+def tree_inferences(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> dict[str, Inference]:
+    """Return the estimates that are models, each as the counts of the bins; parameters as of `estimated_nodes`."""
+    return {
+        name: Inference(
+            size,
+            partial(
+                tree_consistency, tree, values, variances, nonnegative=Estimate(name) is Estimate.NONNEGATIVE
+            ),
+            lambda found: found["x"][tree.leaf_of_bin],
+        )
+        for name, size in tree_model_sizes(len(tree)).items()
+    }
 
 
 def estimated_nodes(

@@ -21,10 +21,11 @@ from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.plan import choice
-from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
+from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
 from dpopt.synopses.histograms.tree_plan import TreePlan
+from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 CONFIDENCE = 0.95
@@ -98,6 +99,8 @@ class Histogram(PlannedSynopsis):
         The noisy counts of each measured level, from single bins up.
     privacy : Mapping
         What was spent, charge by charge.
+    solved : tuple of Solved
+        What the solver that the release named made of its models; empty if it named none.
     """
 
     KEY = "dpopt_histogram"
@@ -108,6 +111,7 @@ class Histogram(PlannedSynopsis):
     plan: TreePlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
+    solved: tuple[Solved, ...] = ()
     _estimated: dict[Estimate, _Estimated] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -126,7 +130,7 @@ class Histogram(PlannedSynopsis):
             f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
         )
 
-    def estimate(self, name: str | Estimate = Estimate.DIVIDED) -> NDArray[np.float64]:
+    def estimate(self, name: str | Estimate | None = None) -> NDArray[np.float64]:
         """Return an estimate of each bin, (n,), computed once: see `dpopt.synopses.histograms.estimates.Estimate`.
 
         Raises
@@ -149,7 +153,7 @@ class Histogram(PlannedSynopsis):
     @property
     def total(self) -> float:
         """The estimate of the number of records."""
-        return float(self._estimate(Estimate.DIVIDED).sums[-1])
+        return float(self._estimate(None).sums[-1])
 
     def range(
         self,
@@ -157,7 +161,7 @@ class Histogram(PlannedSynopsis):
         stop: int,
         *,
         confidence: float = CONFIDENCE,
-        estimate: str | Estimate = Estimate.DIVIDED,
+        estimate: str | Estimate | None = None,
     ) -> RangeAnswer:
         """Return how many records lie in the bins start, ..., stop - 1, with the error of the answer.
 
@@ -171,7 +175,7 @@ class Histogram(PlannedSynopsis):
         return self.ranges([(start, stop)], confidence=confidence, estimate=estimate)[0]
 
     def answer(
-        self, text: str, *, confidence: float = CONFIDENCE, estimate: str | Estimate = Estimate.DIVIDED
+        self, text: str, *, confidence: float = CONFIDENCE, estimate: str | Estimate | None = None
     ) -> RangeAnswer:
         """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`).
 
@@ -187,7 +191,7 @@ class Histogram(PlannedSynopsis):
         wanted: Sequence[tuple[int, int]],
         *,
         confidence: float = CONFIDENCE,
-        estimate: str | Estimate = Estimate.DIVIDED,
+        estimate: str | Estimate | None = None,
     ) -> list[RangeAnswer]:
         """Return the answers to many ranges, as `range` gives each."""
         starts, stops = (np.array(side, dtype=np.int64) for side in zip(*wanted, strict=True))
@@ -197,12 +201,12 @@ class Histogram(PlannedSynopsis):
             raise WorkloadError(
                 f"found the range from {starts[place]} to {stops[place]}; expected 0 <= start < stop <= {self.bins.number:,}"
             )
-        sums, unbiased_sums = self._estimate(estimate).sums, self._estimate(Estimate.LEAST_SQUARES).sums
+        sums, unbiased_sums = self._estimate(estimate).sums, self._unbiased_sums
         values, unbiased = sums[stops] - sums[starts], unbiased_sums[stops] - unbiased_sums[starts]
         errors = np.sqrt(range_variances(self.plan.tree, self.plan.variances, starts, stops))
         return range_answers(values, unbiased, errors, confidence)
 
-    def quantile(self, share: float, *, estimate: str | Estimate = Estimate.DIVIDED) -> int:
+    def quantile(self, share: float, *, estimate: str | Estimate | None = None) -> int:
         """Return the first bin up to which at least this share of the records lie; of numbers, those not missing.
 
         Raises
@@ -231,7 +235,7 @@ class Histogram(PlannedSynopsis):
             self.plan.tree, self._node_values, self.plan.variances, nonnegative=nonnegative
         )
 
-    def whole_counts(self, estimate: str | Estimate = Estimate.DIVIDED) -> NDArray[np.int64]:
+    def whole_counts(self, estimate: str | Estimate | None = None) -> NDArray[np.int64]:
         """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""
         return np.asarray(np.diff(np.rint(self._estimate(estimate).sums)), dtype=np.int64)
 
@@ -250,13 +254,34 @@ class Histogram(PlannedSynopsis):
             values[0] = self.plan.size
         return freeze(values)
 
-    def _estimate(self, name: str | Estimate) -> _Estimated:
-        wanted = name if isinstance(name, Estimate) else choice(Estimate, name, "estimate")
+    def inferences(self) -> dict[str, Inference]:
+        """Return the estimates that are models: `nonnegative` and `least-squares`."""
+        return tree_inferences(self.plan.tree, self._node_values, self.plan.variances)
+
+    @property
+    def default(self) -> Estimate:
+        """The estimate of answers that name none: `divided`, or the first that a solver was asked for."""
+        return Estimate(self.solved[0].estimate) if self.solved else Estimate.DIVIDED
+
+    def _estimate(self, name: str | Estimate | None) -> _Estimated:
+        wanted = choice(Estimate, name, "estimate") if isinstance(name, str) else name or self.default
         if wanted not in self._estimated:
-            tree = self.plan.tree
-            nodes = estimated_nodes(wanted, tree, self._node_values, self.plan.variances)
-            self._estimated[wanted] = _Estimated.of(nodes[tree.leaf_of_bin])
+            counts = self._found.get(wanted.value)
+            self._estimated[wanted] = _Estimated.of(self._by_own(wanted) if counts is None else counts)
         return self._estimated[wanted]
+
+    def _by_own(self, estimate: Estimate) -> NDArray[np.float64]:
+        """Return the bins of an estimate, (n,), by dpopt's own method."""
+        tree = self.plan.tree
+        nodes = estimated_nodes(estimate, tree, self._node_values, self.plan.variances)
+        return np.asarray(nodes[tree.leaf_of_bin])
+
+    @cached_property
+    def _unbiased_sums(self) -> NDArray[np.float64]:
+        """The sums of the least-squares estimate over the bins before each, in closed form: its errors are those stated."""
+        if Estimate.LEAST_SQUARES.value in self._found:
+            return _Estimated.of(self._by_own(Estimate.LEAST_SQUARES)).sums
+        return self._estimate(Estimate.LEAST_SQUARES).sums
 
 
 def write_table(
@@ -264,7 +289,7 @@ def write_table(
     path: str | os.PathLike[str],
     *,
     whole: bool = False,
-    estimate: str | Estimate = Estimate.DIVIDED,
+    estimate: str | Estimate | None = None,
 ) -> None:
     """Write bin, label, count, standard error and interval of 95 % of each bin; whole or not at all.
 
@@ -285,7 +310,7 @@ def write_table(
     answers = histogram.ranges(
         [(place, place + 1) for place in range(histogram.bins.number)], estimate=estimate
     )
-    rounded = whole or Estimate(estimate) is Estimate.WHOLE
+    rounded = whole or (estimate is not None and Estimate(estimate) is Estimate.WHOLE)
     names = ((place, histogram.bins.label(place)) for place in range(histogram.bins.number))
     rows = counted_rows(names, answers, histogram.whole_counts(estimate) if rounded else None)
     write_rows(path, ["bin", "label", *COUNTED], rows, "table of counts")

@@ -16,7 +16,7 @@ from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
-from dpopt.synopses.release import Asked, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -60,7 +60,7 @@ def histogram(
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
     ordered: bool = False,
-    **asked: Unpack[Asked],
+    **asked: Unpack[AskedOfModels],
 ) -> Histogram:
     """Release the histogram of a column, which answers any range with its error.
 
@@ -84,7 +84,8 @@ def histogram(
         Whether the declared values of a categorical column are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`.
+        progress, budget: see `dpopt.synopses.release.Asked`;
+        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
+from dpopt.models.model_size import ModelSize
 from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.programs.solver import Capability
 from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
 
@@ -81,6 +83,10 @@ class TreePlan(CountsPlan):
         groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
         return GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
 
+    def model_sizes(self) -> dict[str, ModelSize]:
+        """Return kind and size of the models of a release."""
+        return tree_model_sizes(len(self.tree))
+
     def nodes(self, level: MeasuredLevel) -> slice:
         """Return the nodes of a measured level."""
         return self.tree.levels[level.depth]
@@ -99,6 +105,12 @@ class TreePlan(CountsPlan):
         if self.size is not None:
             found[0] = 0.0
         return freeze(found)
+
+
+def tree_model_sizes(nodes: int) -> dict[str, ModelSize]:
+    """Return kind and size of the models of a tree of so many nodes (`estimates.tree_inferences`)."""
+    size = ModelSize(Capability.CONVEX_QP, 3 * nodes)  # each node in its own row, its parent's, and a square
+    return dict.fromkeys(("nonnegative", "least-squares"), size)
 
 
 def check_bins(bins: int) -> None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.interval_partition import best_intervals, partition_cost
+from dpopt.models.histograms.interval_partition import interval_partition, places_of
+from dpopt.programs.solver import Solver
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.synopsis import write_rows
@@ -33,6 +35,8 @@ class JoinedBins:
         The records of each, by the estimate that was joined.
     root_mean_square : float
         Root of the mean squared difference between the counts of the bins, by that estimate, and their interval's mean.
+    solution : str
+        What the solver that was asked for found, and how far from the optimum at most; empty without one.
     """
 
     by: str
@@ -40,24 +44,46 @@ class JoinedBins:
     stops: NDArray[np.int64]
     weights: NDArray[np.float64]
     root_mean_square: float
+    solution: str
 
 
 def join_bins(
-    histogram: Histogram, intervals: int, *, by: str = "error", estimate: str | Estimate = Estimate.DIVIDED
+    histogram: Histogram,
+    intervals: int,
+    *,
+    by: str = "error",
+    estimate: str | Estimate | None = None,
+    solver: str | Solver | None = None,
+    seconds: float | None = None,
 ) -> JoinedBins:
     """Return the best intervals of a histogram's bins (models/interval_partition).
+
+    Parameters
+    ----------
+    histogram, intervals, by, estimate
+        What is joined, into how many, by which criterion.
+    solver, seconds
+        Who solves the model, within which time; dynamic programming, its closed form, if left out.
 
     Raises
     ------
     PlanError
         If there is no such criterion or estimate.
     ProgramError
-        If the histogram is too large, or has fewer bins than intervals.
+        If the histogram is too large, or has fewer bins than intervals; or if the solver does not find the best intervals.
+    SolverUnavailableError
+        If there is no such solver here.
     """
     if by not in BY:
         raise PlanError(f"--by is one of {', '.join(BY)}; found {by!r}")
     counts = histogram.estimate(estimate)
-    places = best_intervals(counts, intervals, by_depth=by == "depth")
+    by_depth, solution = by == "depth", None
+    if solver is None:
+        places = best_intervals(counts, intervals, by_depth=by_depth)
+    else:
+        model = interval_partition(counts, intervals, by_depth=by_depth)
+        solution = model.solve_for_release(solver, seconds=seconds)
+        places = places_of(solution, counts.size, intervals)
     cost = partition_cost(counts, places)
     return JoinedBins(
         by,
@@ -65,6 +91,7 @@ def join_bins(
         freeze(places[1:].copy()),
         freeze(np.add.reduceat(counts, places[:-1])),
         sqrt(cost / counts.size),
+        "" if solution is None else str(solution),
     )
 
 

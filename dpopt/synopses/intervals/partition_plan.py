@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from dpopt.accounting.budget import Budget
@@ -12,11 +13,15 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
+from dpopt.models.model_size import ModelSize
 from dpopt.synopses.histograms.counts_plan import check_scales, node_sensitivity
-from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
+from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN, tree_model_sizes
+from dpopt.synopses.intervals.partition import LARGEST_PARTITION
 from dpopt.synopses.synopsis import SynopsisPlan
 
 LARGEST_RECORDS = 2**40
+MODEL = "nonnegative"
+"""The estimate of the boxes' weights that is a model."""
 
 
 def check_domain(bins: int) -> None:
@@ -104,6 +109,11 @@ class PartitionPlan(SynopsisPlan, ABC):
             measurement_charge(name, sensitivity, scale, gaussian=self.gaussian, relation=self.relation)
             for name, scale in zip(names, self.mass_scales, strict=True)
         ]
+
+    def model_sizes(self) -> dict[str, ModelSize]:
+        """Return kind and size of the model of a release: `nonnegative`, where sums are measured; at most two nodes a box."""
+        nodes = 2 * min(prod(self.shape), LARGEST_PARTITION) + 1
+        return {MODEL: tree_model_sizes(nodes)[MODEL]} if self.mass_scales else {}
 
     @property
     def total_is_public(self) -> bool:

@@ -19,12 +19,13 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import sides_of
 from dpopt.schema.attribute import number_text
 from dpopt.synopses.histograms.counts_plan import noise_variance
-from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes
+from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.histogram import CONFIDENCE
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.partition import Partition
-from dpopt.synopses.intervals.partition_plan import PartitionPlan
+from dpopt.synopses.intervals.partition_plan import MODEL, PartitionPlan
 from dpopt.synopses.intervals.split_plan import SplitPlan
+from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.summaries.noise_bounds import check_confidence, reach_of_sums
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
@@ -78,6 +79,7 @@ class PartitionRelease(PlannedSynopsis):
     partition: Partition
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
+    solved: tuple[Solved, ...] = ()
 
     def __post_init__(self) -> None:
         shape = tuple(bins.number for bins in self.axes)
@@ -108,8 +110,17 @@ class PartitionRelease(PlannedSynopsis):
         """The estimate of the records in each box, (c,), none negative."""
         if not self.noisy:
             return freeze(printed_weights(len(self.partition), self.plan.aim, self.plan.size))
-        nodes = estimated_nodes(Estimate.DIVIDED, self.partition.tree, self._values, self._variances)
+        if MODEL in self._found:
+            return self._found[MODEL]
+        estimate = Estimate(MODEL) if self.solved else Estimate.DIVIDED
+        nodes = estimated_nodes(estimate, self.partition.tree, self._values, self._variances)
         return freeze(np.array(nodes[self.partition.tree.leaf_of_bin]))
+
+    def inferences(self) -> dict[str, Inference]:
+        """Return the estimate of the weights that is a model: `nonnegative`, where sums were measured."""
+        if not self.noisy:
+            return {}
+        return {MODEL: tree_inferences(self.partition.tree, self._values, self._variances)[MODEL]}
 
     @property
     def total(self) -> float:

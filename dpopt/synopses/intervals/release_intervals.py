@@ -21,7 +21,7 @@ from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.searches import Found, cut_at_medians, search_intervals
 from dpopt.synopses.intervals.split_planning import plan_split
-from dpopt.synopses.release import Asked, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def intervals(
     error: float | None = None,
     confidence: float = CONFIDENCE,
     ordered: bool = False,
-    **asked: Unpack[Asked],
+    **asked: Unpack[AskedOfModels],
 ) -> PartitionRelease:
     """Release intervals of a column, or boxes of several, each with nearly equally many records.
 
@@ -124,7 +124,8 @@ def intervals(
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`.
+        progress, budget: see `dpopt.synopses.release.Asked`;
+        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
+from dpopt.models.histograms.grid_consistency import grid_consistency
+from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import (
+    Level,
     blocks_shape,
     box_variances,
     check_boxes,
@@ -29,6 +32,7 @@ from dpopt.queries.ranges.grids import (
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, COUNTED, RangeAnswer, counted_rows, range_answers
+from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 
@@ -68,6 +72,7 @@ class GridHistogram(PlannedSynopsis):
     plan: GridPlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
+    solved: tuple[Solved, ...] = ()
 
     def __post_init__(self) -> None:
         shape = tuple(bins.number for bins in self.axes)
@@ -89,11 +94,11 @@ class GridHistogram(PlannedSynopsis):
     @cached_property
     def least_squares(self) -> NDArray[np.float64]:
         """The unbiased estimate of each cell, of the grid's shape; may be negative."""
-        noisy = {
-            level: np.asarray(values, dtype=np.float64)
-            for level, values in zip(self.plan.levels, self.noisy, strict=True)
-        }
-        return freeze(grid_least_squares(self.plan.shape, noisy, self.plan.precisions, total=self.plan.size))
+        return freeze(
+            grid_least_squares(
+                self.plan.shape, self._noisy_blocks, self.plan.precisions, total=self.plan.size
+            )
+        )
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
@@ -102,7 +107,7 @@ class GridHistogram(PlannedSynopsis):
         variance = 1.0 / self.plan.precisions[self.plan.levels[0]]
         return freeze(halve_from_the_whole(self.least_squares, cells, variance))
 
-    def estimate(self, name: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.float64]:
+    def estimate(self, name: str | GridEstimate | None = None) -> NDArray[np.float64]:
         """Return an estimate of each cell, of the grid's shape.
 
         Raises
@@ -110,18 +115,45 @@ class GridHistogram(PlannedSynopsis):
         PlanError
             If there is none of this name.
         """
-        return self.least_squares if _named(name) is GridEstimate.LEAST_SQUARES else self.counts
+        if self._named(name) is not GridEstimate.LEAST_SQUARES:
+            return self.counts
+        return self._found.get(GridEstimate.LEAST_SQUARES.value, self.least_squares)
+
+    @property
+    def default(self) -> GridEstimate:
+        """The estimate of answers that name none: `divided`, or the first that a solver was asked for."""
+        return GridEstimate(self.solved[0].estimate) if self.solved else GridEstimate.DIVIDED
+
+    def model(self, *, nonnegative: bool = False) -> Model:
+        """Return the consistency of the noisy counts as a model: `dpopt.models.grid_consistency`.
+
+        Parameters
+        ----------
+        nonnegative
+            Whether no cell may be below 0.
+        """
+        plan = self.plan
+        return grid_consistency(
+            plan.shape, self._noisy_blocks, plan.precisions, total=plan.size, nonnegative=nonnegative
+        )
+
+    def inferences(self) -> dict[str, Inference]:
+        """Return the estimate that is a model: `least-squares`."""
+        return {
+            name: Inference(size, self.model, lambda found: found["x"])
+            for name, size in self.plan.model_sizes().items()
+        }
 
     @property
     def total(self) -> float:
         """The estimate of the number of records."""
-        return float(self.counts.sum())
+        return float(self.estimate().sum())
 
     def box(
         self,
         *sides: tuple[int, int],
         confidence: float = CONFIDENCE,
-        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+        estimate: str | GridEstimate | None = None,
     ) -> RangeAnswer:
         """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
 
@@ -142,7 +174,7 @@ class GridHistogram(PlannedSynopsis):
         text: str,
         *,
         confidence: float = CONFIDENCE,
-        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+        estimate: str | GridEstimate | None = None,
     ) -> RangeAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
 
@@ -158,7 +190,7 @@ class GridHistogram(PlannedSynopsis):
         wanted: Sequence[Sequence[tuple[int, int]]],
         *,
         confidence: float = CONFIDENCE,
-        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+        estimate: str | GridEstimate | None = None,
     ) -> list[RangeAnswer]:
         """Return the answers to many boxes, as `box` gives each."""
         starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
@@ -171,16 +203,16 @@ class GridHistogram(PlannedSynopsis):
         stops: NDArray[np.int64],
         *,
         confidence: float = CONFIDENCE,
-        estimate: str | GridEstimate = GridEstimate.DIVIDED,
+        estimate: str | GridEstimate | None = None,
     ) -> list[RangeAnswer]:
         """Return the answers to the boxes of these corners, (q, D) each, as `box` gives each."""
         check_boxes(starts, stops, self.plan.shape)
         errors = np.sqrt(self._variances(starts, stops))
-        chosen = self._unbiased_sums if _named(estimate) is GridEstimate.LEAST_SQUARES else self._sums
+        chosen = self._sums_of(self._named(estimate))
         values, unbiased = (sums_of_boxes(sums, starts, stops) for sums in (chosen, self._unbiased_sums))
         return range_answers(values, unbiased, errors, confidence)
 
-    def whole_counts(self, estimate: str | GridEstimate = GridEstimate.DIVIDED) -> NDArray[np.int64]:
+    def whole_counts(self, estimate: str | GridEstimate | None = None) -> NDArray[np.int64]:
         """Return whole numbers near an estimate, of the grid's shape, that add up to the rounded total."""
         flat = np.concatenate(([0.0], np.cumsum(self.estimate(estimate))))
         return np.asarray(np.diff(np.rint(flat)), dtype=np.int64).reshape(self.plan.shape)
@@ -206,16 +238,32 @@ class GridHistogram(PlannedSynopsis):
         return found
 
     @cached_property
+    def _noisy_blocks(self) -> dict[Level, NDArray[np.float64]]:
+        measured = zip(self.plan.levels, self.noisy, strict=True)
+        return {level: np.asarray(values, dtype=np.float64) for level, values in measured}
+
+    def _named(self, estimate: str | GridEstimate | None) -> GridEstimate:
+        if isinstance(estimate, str):
+            found: GridEstimate = choice(GridEstimate, estimate, "estimate")
+            return found
+        return estimate or self.default
+
+    def _sums_of(self, estimate: GridEstimate) -> NDArray[np.float64]:
+        if estimate is GridEstimate.DIVIDED:
+            return self._sums
+        return self._solved_sums if self._found else self._unbiased_sums
+
+    @cached_property
     def _sums(self) -> NDArray[np.float64]:
         return freeze(sums_before(self.counts))
 
     @cached_property
+    def _solved_sums(self) -> NDArray[np.float64]:
+        return freeze(sums_before(self.estimate(GridEstimate.LEAST_SQUARES)))
+
+    @cached_property
     def _unbiased_sums(self) -> NDArray[np.float64]:
         return freeze(sums_before(self.least_squares))
-
-
-def _named(estimate: str | GridEstimate) -> GridEstimate:
-    return estimate if isinstance(estimate, GridEstimate) else choice(GridEstimate, estimate, "estimate")
 
 
 def write_cells(
@@ -223,7 +271,7 @@ def write_cells(
     path: str | os.PathLike[str],
     *,
     whole: bool = False,
-    estimate: str | GridEstimate = GridEstimate.DIVIDED,
+    estimate: str | GridEstimate | None = None,
 ) -> None:
     """Write labels of each column's bin, count, standard error and interval of 95 % of each cell; whole or not at all.
 

@@ -15,8 +15,11 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.grid_least_squares import grid_precisions
+from dpopt.models.histograms.grid_consistency import grid_coefficients
+from dpopt.models.model_size import ModelSize
 from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_budgets
 from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.programs.solver import Capability
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
 from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, noise_variance
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
@@ -69,6 +72,11 @@ class GridPlan(CountsPlan):
         """Return what is asked of the curator at a level."""
         blocks = prod(blocks_shape(self.shape, level))
         return GroupSums(blocks_name(level), scale, self.gaussian, block_of_cells(self.shape, level), blocks)
+
+    def model_sizes(self) -> dict[str, ModelSize]:
+        """Return kind and size of the model of a release: `least-squares`."""
+        coefficients = grid_coefficients(self.shape, self.levels, known_total=self.size is not None)
+        return {"least-squares": ModelSize(Capability.CONVEX_QP, coefficients)}
 
     @property
     def precisions(self) -> dict[Level, float]:

@@ -13,7 +13,7 @@ from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
-from dpopt.synopses.release import Asked, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -27,7 +27,7 @@ def grid(
     ranges: str = "all",
     shapes: str = "auto",
     ordered: bool = False,
-    **asked: Unpack[Asked],
+    **asked: Unpack[AskedOfModels],
 ) -> GridHistogram:
     """Release the histogram of several columns, which answers any box with its error.
 
@@ -47,7 +47,8 @@ def grid(
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`.
+        progress, budget: see `dpopt.synopses.release.Asked`;
+        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------

@@ -12,14 +12,20 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
+from dpopt.models.model_size import ModelSize
 from dpopt.private.measurements.bin_measurement import BinsInUse, SortedCounts
 from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
-from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease
+from dpopt.synopses.histograms.sorted.sorted_counts import (
+    COUNTS,
+    DEGREES,
+    SortedCountsRelease,
+    sorted_model_sizes,
+)
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
-from dpopt.synopses.release import Asked, Request, Reserved, Running
+from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -86,6 +92,10 @@ class SortedPlan:
     def measurement(self, length: int | None) -> SortedCounts:
         """Return what is asked of the curator about so many counts."""
         return SortedCounts(SORTED, self.scale, self.gaussian, length or 1)
+
+    def model_sizes(self) -> dict[str, ModelSize]:
+        """Return kind and size of the models of a release; the least where the number of counts is measured."""
+        return sorted_model_sizes(self.length or self.possible_length(0))
 
     def charges(self) -> list[Charge]:
         """Return what is measured costs, in order."""
@@ -156,7 +166,7 @@ def sorted_counts(
     column: str | None = None,
     *,
     counts: str | None = None,
-    **asked: Unpack[Asked],
+    **asked: Unpack[AskedOfModels],
 ) -> SortedCountsRelease:
     """Release how many values of a column have how many records, and not which values.
 
@@ -173,7 +183,8 @@ def sorted_counts(
         bin, and the number of rows is public.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`.
+        progress, budget: see `dpopt.synopses.release.Asked`;
+        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------
@@ -210,7 +221,11 @@ def sorted_counts(
 
 
 def degrees(
-    edges: AnyTable, nodes: int | None, *, columns: tuple[str, str] | None = None, **asked: Unpack[Asked]
+    edges: AnyTable,
+    nodes: int | None,
+    *,
+    columns: tuple[str, str] | None = None,
+    **asked: Unpack[AskedOfModels],
 ) -> SortedCountsRelease:
     """Release the degree sequence of an undirected graph; a record is an edge.
 
@@ -225,7 +240,8 @@ def degrees(
         The two columns of a table that has names.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, progress, budget:
-        see `dpopt.synopses.release.Asked`.
+        see `dpopt.synopses.release.Asked`;
+        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------

@@ -7,9 +7,9 @@ public: to choose another one costs no privacy.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
-from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, nearest_graphical
+from dpopt.inference.histograms.sorted.degree_sequences import (
+    NearestGraphical,
+    is_graphical,
+    nearest_graphical,
+)
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     MonotonePosterior,
@@ -25,9 +29,15 @@ from dpopt.inference.histograms.sorted.monotone_posterior import (
     monotone_posterior,
 )
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
+from dpopt.models.histograms.graphical_sequence import graphical_coefficients, graphical_sequence
+from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
+from dpopt.models.model import Model
+from dpopt.models.model_size import ModelSize, refuse_solver
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales
+from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.synopsis import Synopsis
 
 
@@ -49,6 +59,14 @@ class SortedEstimate(enum.Enum):
     ISOTONIC = "isotonic"
     LEAST_ABSOLUTE = "least-absolute"
     ROUNDED = "rounded"
+
+
+def sorted_model_sizes(length: int) -> dict[str, ModelSize]:
+    """Return kind and size of the models of so many sorted counts."""
+    return {
+        SortedEstimate.ISOTONIC.value: ModelSize(Capability.CONVEX_QP, 4 * length),
+        SortedEstimate.LEAST_ABSOLUTE.value: ModelSize(Capability.LP, 6 * length),
+    }
 
 
 def nearest_sequence(
@@ -126,6 +144,7 @@ class SortedCountsRelease(Synopsis):
     privacy: Mapping[str, Any]
     total: int | None = None
     noisy_length: bool = False
+    solved: tuple[Solved, ...] = ()
     _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -184,7 +203,12 @@ class SortedCountsRelease(Synopsis):
 
     @cached_property
     def default(self) -> SortedEstimate:
-        """The posterior, or isotonic regression where the sums of the posterior would not fit in memory."""
+        """The posterior, or isotonic regression where the sums of the posterior would not fit in memory.
+
+        Where the release named a solver, the first estimate that it was asked for.
+        """
+        if self.solved:
+            return SortedEstimate(self.solved[0].estimate)
         try:
             _ = self.posterior
         except ProgramError:
@@ -196,8 +220,22 @@ class SortedCountsRelease(Synopsis):
         """The estimate, (n,), nondecreasing whole numbers: posterior means, rounded, as a rule (`default`)."""
         return self.estimate(self.default)
 
-    def graphical(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NearestGraphical:
+    def graphical(
+        self,
+        name: str | SortedEstimate = SortedEstimate.POSTERIOR,
+        *,
+        solver: str | Solver | None = None,
+        seconds: float | None = None,
+    ) -> NearestGraphical:
         """Return the degree sequence of a graph near an estimate, with a graph that shows it.
+
+        Parameters
+        ----------
+        name
+            The estimate.
+        solver, seconds
+            Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left out. The
+            bound of the squared distance is that method's either way: no solver's word.
 
         Raises
         ------
@@ -205,10 +243,26 @@ class SortedCountsRelease(Synopsis):
             If these are no degrees.
         PlanError
             If there is no such estimate.
+        ProgramError
+            If the model is too large for solvers, or the solver finds no graphical sequence.
         """
         if self.what != DEGREES:
             raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
-        return nearest_graphical(self._estimate(name), total=self.total)
+        estimate = self._estimate(name)
+        own = nearest_graphical(estimate, total=self.total)
+        if solver is None:
+            return own
+        size = ModelSize(Capability.MIP, graphical_coefficients(estimate.size), closed_form=False)
+        refuse_solver(solver, {"graphical": size})
+        solution = graphical_sequence(estimate[::-1], total=self.total).solve_for_release(
+            solver, seconds=seconds
+        )
+        degrees = np.ascontiguousarray(np.rint(solution.value["x"]).sum(axis=1)[::-1]).astype(np.int64)
+        if not is_graphical(degrees) or self.total not in {None, int(degrees.sum())}:
+            raise ProgramError(f"{solution.result.solver} found degrees that no such graph has; leave it out")
+        return replace(
+            own, degrees=freeze(degrees), squared_distance=float(((degrees - estimate) ** 2).sum())
+        )
 
     def with_total(self, total: int) -> SortedCountsRelease:
         """Return the same with a total that is public: the number of records, or twice that of edges.
@@ -223,7 +277,20 @@ class SortedCountsRelease(Synopsis):
             raise WorkloadError(
                 f"the number of {unit} is known to be {self.total // each:,}, found {total // each:,}"
             )
-        return replace(self, total=total)
+        return replace(self, total=total, solved=())  # what was solved has another total
+
+    def inferences(self) -> dict[str, Inference]:
+        """Return the estimates that are models: `isotonic` and `least-absolute`, which gets its total as `with_total` says."""
+        made: dict[str, Callable[[], Model]] = {
+            "isotonic": partial(
+                isotonic_regression, self.noisy, lower=0, upper=self.largest, total=self.total
+            ),
+            "least-absolute": partial(isotonic_median_regression, self.noisy, lower=0, upper=self.largest),
+        }
+        return {
+            name: Inference(size, made[name], lambda found: found["s"])
+            for name, size in sorted_model_sizes(self.noisy.size).items()
+        }
 
     def answer(self, least: int, *, estimate: str | SortedEstimate | None = None) -> int:
         """Return how many of the counts are at least `least`, by an estimate; the default one if left out.
@@ -249,7 +316,10 @@ class SortedCountsRelease(Synopsis):
     def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:
         wanted = name if isinstance(name, SortedEstimate) else choice(SortedEstimate, name, "estimate")
         if wanted not in self._estimated:
-            if wanted is SortedEstimate.POSTERIOR:
+            solved = self._found.get(wanted.value)
+            if solved is not None:
+                found = solved
+            elif wanted is SortedEstimate.POSTERIOR:
                 found = self.posterior.mean
             else:
                 found = nearest_sequence(wanted, self.noisy, largest=self.largest)
