@@ -24,7 +24,7 @@ from dpopt.programs import MaxCsp, SolveLimits, SolveResult, certify
 from dpopt.solvers import get_solver
 
 SWEEPS = 40_000
-LINEAR = "highs"
+LINEAR = "mathopt-highs"
 
 
 def with_record(known: Known, problem: MaxCsp, result: SolveResult, words: str) -> Known:

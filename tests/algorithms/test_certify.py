@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -94,9 +94,9 @@ def best_records(release: SyntheticRelease) -> dict[int, list[int]]:
     }
 
 
-def certifier(solver: Solver | None = None, lp: Solver | None = None, **changes: bool) -> Certifier:
+def certifier(*solvers: Solver, lp: Solver | None = None, **changes: bool) -> Certifier:
     return Certifier(
-        lp or Suggesting(duals=False), solver, Formulation.CLIQUE, SolveLimits(seconds=20.0), **changes
+        lp or Suggesting(duals=False), solvers, Formulation.CLIQUE, SolveLimits(seconds=20.0), **changes
     )
 
 
@@ -181,6 +181,55 @@ def test_a_solver_that_cannot_take_the_problem_costs_its_bound_only(finished: Sy
     (one,) = certify_rounds(finished, certifier(Broken()), [with_a_gap(finished)])
     assert one.reported_bound is None
     assert one.stopped.startswith("refused: ")
+
+
+@dataclass
+class Slow(Answering):
+    """A solver whose bound is of its last trial, and which remembers what it was given."""
+
+    bounds: tuple[float | None, ...] = ()
+    given: list[tuple[float, list[int]]] = field(default_factory=list)
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        assert limits.seconds is not None
+        assert hint is not None
+        self.given.append((limits.seconds, hint.tolist()))
+        turn = min(len(self.given), len(self.bounds)) - 1
+        return super(Slow, replace(self, bound=self.bounds[turn])).solve(program, limits, hint=hint)
+
+
+def test_of_several_solvers_the_one_with_the_least_bound_gets_the_rest(finished: SyntheticRelease) -> None:
+    number = with_a_gap(finished)
+    (plain,) = certify_rounds(finished, certifier(), [number])
+    high = float(plain.proven_bound)
+    first, second = (
+        Slow(bounds=(high,), name="first"),
+        Slow(bounds=(high - 1, plain.objective), name="second"),
+    )
+    (one,) = certify_rounds(finished, certifier(first, second), [number])
+    assert [seconds for seconds, _ in first.given] == [2.5]
+    assert second.given[0][0] == 2.5
+    assert 14.0 < second.given[1][0] <= 20.0 - second.given[0][0] + 2.5
+    assert sum(seconds for seconds, _ in first.given + second.given) <= 20.0 + 5.0
+    assert (one.reported_bound, one.reported_by) == (plain.objective, "second 2")
+    assert one.proven_bound == plain.proven_bound  # a solver's word proves nothing
+
+
+def test_a_bound_that_is_reached_ends_the_search_and_a_better_record_is_handed_on(
+    finished: SyntheticRelease,
+) -> None:
+    number = with_a_gap(finished)
+    problem, best = problems(finished)[number], best_records(finished)[number]
+    value = float(problem.objective(np.array(best, np.int32)))
+    worst = _worst(problem)
+    first, second = Slow(best, bounds=(value + 1,), name="first"), Slow(bounds=(value,), name="second")
+    third = Slow(bounds=(value,), name="third")
+    found = certifier(first, second, third).bound(problem, worst, number)
+    assert [hint for _, hint in first.given + second.given] == [worst.tolist(), best]
+    assert third.given == []
+    assert (found.reported_bound, found.better_objective, found.better_record) == (value, value, tuple(best))
 
 
 def test_rounds_that_are_known_are_not_done_again(finished: SyntheticRelease) -> None:

@@ -110,6 +110,15 @@ def test_the_summary_is_that_of_the_gaps_by_third_of_the_run(finished: Synthetic
     assert (found["rounds_played"], found["rounds_certified"], found["rounds_proven_optimal"]) == (6, 3, 1)
     assert found["proven_gap_over_draws"] == {"mean": 12 / (3 * draws), "largest": 1.0}
     assert found["reported_gap_over_draws"] == {"mean": 10 / (3 * draws), "largest": 1.0}
+    values = [one.objective for one in rounds]
+    assert min(values) > 0
+    shares = [gap / value for gap, value in zip((4, 8, 0), values, strict=True)]
+    assert found["proven_gap_over_value"] == {"mean": sum(shares) / 3, "largest": max(shares)}
+    shares[0] /= 2
+    assert found["reported_gap_over_value"] == {"mean": sum(shares) / 3, "largest": max(shares)}
+    worthless = [replace(rounds[1], objective=0, proven_bound=8)]
+    assert summary(finished, [rounds[0], *worthless])["proven_gap_over_value"]["mean"] == 4 / values[0]
+    assert summary(finished, worthless)["proven_gap_over_value"] is None
     assert [third["rounds"] for third in found["by_third"]] == ["1-2", "3-4", "5-6"]
     assert [third["rounds_certified"] for third in found["by_third"]] == [2, 0, 1]
     assert [third["proven_gap_over_draws"] for third in found["by_third"]] == [

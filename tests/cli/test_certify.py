@@ -36,6 +36,7 @@ def test_a_run_is_certified_and_not_touched(folder: Path, tmp_path: Path) -> Non
     text = succeed("certify", folder, "--seconds", 5, "--out", tmp_path / "bounds.json")
     assert contents(folder) == before
     assert "gap between record and bound, divided by the draws" in text
+    assert "gap between record and bound, divided by the record's value" in text
     assert "certified rounds are proven optimal, without any solver's word" in text
     assert "with the rounds' proven gaps: no bound below 1 on the largest error" in text  # six rounds are few
     found = stated(tmp_path / "bounds.json")
@@ -80,6 +81,7 @@ def test_the_lp_solver_and_the_formulation_are_named_in_the_proof(folder: Path) 
     [
         (["--round-numbers", "7"], "it has the rounds 1 to 6"),
         (["--solver", "nobody"], "there is no solver 'nobody'"),
+        (["--solver", "cp-sat,nobody"], "there is no solver 'nobody'"),
         (["--lp-solver", "local-search"], "local-search gives no dual values"),
         (["--formulation", "best"], "a formulation is one of"),
         (["--seconds", "0"], "seconds is 0"),

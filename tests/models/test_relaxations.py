@@ -1,4 +1,4 @@
-"""Every kind of clause and rule in every formulation: optima, relaxations in order (PB-1 to PB-10), bounds for any duals."""
+"""Every kind of clause and rule in every formulation: optima, relaxations in order (PB-1 to PB-12), bounds for any duals."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.models import Formulation, max_csp_as_mip, point_from_record, record_from_point
-from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
+from dpopt.models.best_responses.pairwise_lifting import lifting, pairwise_lifting
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
+from dpopt.models.best_responses.triangles import _LOWER, _SIDES, violated_triangles
 from dpopt.programs import (
     NO_LIMITS,
     Availability,
     AvailabilityStatus,
     Capability,
+    Limit,
     MaxCsp,
     MixedIntegerProgram,
     Point,
@@ -262,6 +264,69 @@ def test_the_tables_cover_the_named_codes_alone() -> None:
     assert lifted.number_of_variables == 20 + 3 + 4 + 1
 
 
+def products(one: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return x_i, x_j, x_k, y_ij, y_ik, y_jk of three codes."""
+    i, j, k = one
+    return np.array([i, j, k, i * j, i * k, j * k])
+
+
+def broken_triangles(sides: NDArray[np.float64], lower: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which of the four rows some choice of three codes breaks."""
+    points = np.array([products(np.array(bits)) for bits in itertools.product((0.0, 1.0), repeat=3)])
+    return np.asarray((points @ sides.T < lower).any(axis=0), dtype=np.bool_)
+
+
+def test_pb_11_and_pb_12_hold_for_every_record_and_no_coefficient_could_be_smaller() -> None:
+    assert not broken_triangles(_SIDES, _LOWER).any()
+    for row, column in np.ndindex(*_SIDES.shape):
+        wrong = _SIDES.copy()
+        wrong[row, column] -= 1
+        assert broken_triangles(wrong, _LOWER).tolist() == [one == row for one in range(4)]
+    assert broken_triangles(_SIDES, _LOWER + 1).all()
+
+
+@settings(max_examples=60)
+@given(problems(max_clauses=20, max_attributes=4), st.integers(0, 10**6), st.data())
+def test_pb_11_and_pb_12_are_chosen_where_a_point_breaks_them_and_no_record_does(
+    program: MaxCsp, seed: int, data: st.DataObject
+) -> None:
+    """The point is made up; x and y of a record are the products that belong to it."""
+    lifted = lifting(program)
+    point = np.random.default_rng(seed).random(lifted.variables.objective.size)
+    rows = violated_triangles(lifted.tables, point)
+    matrix = np.zeros((rows.number_of_rows, point.size))
+    np.add.at(matrix, (rows.row, rows.column), rows.value)
+    assert (matrix @ point < rows.lower).all()
+    size = lifted.tables.columns
+    _, cell, left, right = lifted.tables.lines()
+    sides = lifted.tables.left[left] % size, lifted.tables.right[right] % size
+    record = data.draw(st.sampled_from(list(every_record(program.sizes.tolist()))))
+    point[:size] = one_hot(program, record)
+    point[cell] = point[sides[0]] * point[sides[1]]
+    assert (matrix @ point >= rows.lower).all()
+    few = violated_triangles(lifted.tables, point, most=2)
+    assert few.number_of_rows == 0
+
+
+@pytest.mark.solver("highs")
+def test_pb_11_and_pb_12_three_attributes_cannot_all_differ() -> None:
+    """Pairs alone say 3 (see PB-3 to PB-5); both kinds of row are needed where either code is the rewarded one."""
+    for mask, best in ((0b010, 2), (0b101, 3)):
+        rows = [([(a, 1, True), (b, 1, True)], mask) for a, b in ((0, 1), (1, 2), (0, 2))]
+        program = MaxCsp(np.full(3, 2), clauses_of(rows), np.ones(3, dtype=np.int64))
+        found = relaxation_bound(program, get_solver("highs"), None)
+        assert found.bound == pytest.approx(best, abs=1e-6)
+    turned = [([(0, 1, True), (1, 1, True)], 0b010)]
+    turned += [([(a, 1, True), (2, 1, True)], 0b101) for a in (0, 1)]
+    program = MaxCsp(np.full(3, 2), clauses_of(turned), np.ones(3, dtype=np.int64))
+    found = relaxation_bound(program, get_solver("highs"), None)
+    assert found.bound == pytest.approx(2, abs=1e-6)
+    assert found.relaxation == "pairwise lifting with triangles"
+    enough = relaxation_bound(program, get_solver("highs"), None, enough=3)
+    assert enough.bound == pytest.approx(3, abs=1e-6)
+    assert enough.relaxation == "pairwise lifting"
+
+
 WAYS = [*Formulation, None]
 
 
@@ -273,6 +338,7 @@ class Suggesting:
     rows: int | None = None
     duals: bool = True
     name: str = "suggesting"
+    pointing: bool = False
     capabilities: frozenset[Capability] = frozenset({Capability.LP, Capability.DUALS})
 
     def availability(self) -> Availability:
@@ -286,17 +352,22 @@ class Suggesting:
         rows = program.number_of_rows if self.rows is None else self.rows
         duals: NDArray[np.float64] = np.random.default_rng(self.seed).normal(size=rows) * 3
         given = duals if self.duals else None
+        if self.pointing:
+            point = np.random.default_rng(self.seed).random(program.number_of_variables)
+            return SolveResult(
+                Termination.LIMIT, Limit.WORK, point, 0.0, None, self.name, "1", "made up", 0.0, duals=given
+            )
         return SolveResult(
             Termination.FAILED, None, None, None, 0.0, self.name, "1", "made up", 0.0, duals=given
         )
 
 
 @settings(max_examples=60)
-@given(conjunctive_problems(), st.sampled_from(WAYS), st.integers(0, 10**6))
-def test_made_up_duals_give_a_bound_on_every_record(
-    problem: MaxCsp, formulation: Formulation | None, seed: int
+@given(conjunctive_problems(), st.sampled_from(WAYS), st.integers(0, 10**6), st.booleans())
+def test_made_up_duals_and_points_give_a_bound_on_every_record(
+    problem: MaxCsp, formulation: Formulation | None, seed: int, pointing: bool
 ) -> None:
-    found = relaxation_bound(problem, Suggesting(seed), formulation)
+    found = relaxation_bound(problem, Suggesting(seed, pointing=pointing), formulation)
     assert found.bound is not None
     assert found.bound >= enumerated_optimum(problem)
 
@@ -314,6 +385,15 @@ def test_a_tighter_linear_program_proves_a_bound_that_is_no_worse_and_never_fals
         assert found.bound >= optimum
         bounds.append(float(found.bound))
     assert all(later <= earlier + 1e-4 for earlier, later in pairwise(bounds))
+
+
+@pytest.mark.solver("highs")
+@settings(max_examples=25)
+@given(problems())
+def test_the_tightest_bound_holds_for_every_kind_of_clause_and_under_rules(problem: MaxCsp) -> None:
+    best = best_feasible_value(problem)
+    found = relaxation_bound(problem, get_solver("highs"), None)
+    assert best is None or found.bound is None or found.bound >= best
 
 
 @pytest.mark.solver("highs")

@@ -71,11 +71,13 @@ def certify(
     folder: options.FolderArgument,
     solver: Annotated[
         str,
-        "Solver that looks for a bound and a better record where the proven bound leaves a gap; none for proven "
-        "bounds only.",
-    ] = "cp-sat",
+        "Solvers that look for a bound and a better record where the proven bound leaves a gap, separated by commas: each "
+        "tries for an eighth of the time, the one with the least bound gets the rest; none for proven bounds only.",
+    ] = "cp-sat,gscip",
     formulation: options.FormulationOption = None,
-    seconds: Annotated[float, "Time limit of that search in each round, in seconds."] = 10.0,
+    seconds: Annotated[
+        float, "Time limit of that search in each round, of all solvers together, in seconds."
+    ] = 10.0,
     rounds: Annotated[
         str, "--round-numbers", "Rounds to bound: all, or numbers and ranges such as 1,5-9."
     ] = "all",
@@ -125,7 +127,9 @@ def certify(
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
     certifier = Certifier(  # refuses what cannot run before anything is read
         lp_solver=solver_with_duals(lp_solver),
-        solver=None if solver == "none" else require_available(get_solver(solver)),
+        solvers=()
+        if solver == "none"
+        else tuple(require_available(get_solver(name.strip())) for name in solver.split(",")),
         formulation=formulation_named(formulation),
         limits=limits,
         lift=lift,

@@ -303,16 +303,17 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
 def report_certified(report: Mapping[str, Any]) -> None:
     """Print the gaps of certified rounds, proven and reported, in all and by third of the run."""
     out, found = console(), report["summary"]
-    rows = []
-    for name, row in (("all", found), *((third["rounds"], third) for third in found["by_third"])):
-        figures = [
-            "–" if gaps is None else f"{gaps[key]:.4f}"
-            for gaps in (row["proven_gap_over_draws"], row["reported_gap_over_draws"])
-            for key in ("mean", "largest")
-        ]
-        rows.append((name, f"{row['rounds_certified']:,}", *figures))
     headings = ("rounds", "certified", "proven: mean", "largest", "reported: mean", "largest")
-    print_table(headings, rows, title="gap between record and bound, divided by the draws")
+    for divisor, form, title in (("draws", ".4f", "the draws"), ("value", ".1%", "the record's value")):
+        rows = []
+        for name, row in (("all", found), *((third["rounds"], third) for third in found["by_third"])):
+            figures = [
+                "–" if gaps is None else f"{gaps[key]:{form}}"
+                for gaps in (row[f"proven_gap_over_{divisor}"], row[f"reported_gap_over_{divisor}"])
+                for key in ("mean", "largest")
+            ]
+            rows.append((name, f"{row['rounds_certified']:,}", *figures))
+        print_table(headings, rows, title=f"gap between record and bound, divided by {title}")
     out.print(
         f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, without any "
         "solver's word"

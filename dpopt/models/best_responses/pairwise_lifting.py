@@ -85,17 +85,23 @@ class PairTables:
         cells: Indices = self.first_cell[pair] + row * np.diff(self.right_starts)[pair] + column
         return cells
 
+    def lines(self) -> tuple[Indices, Indices, Indices, Indices]:
+        """Return of each cell: its pair, its variable, and its places in `left` and in `right`; four arrays (cells,)."""
+        widths = np.diff(self.right_starts)
+        pair = np.repeat(np.arange(self.pairs.size), np.diff(self.left_starts) * widths)
+        cell = self.first_cell[0] + np.arange(pair.size)
+        place = cell - self.first_cell[pair]
+        left = self.left_starts[pair] + place // widths[pair]
+        right = self.right_starts[pair] + place % widths[pair]
+        return pair, cell, left, right
+
     def rows(self, program: MaxCsp) -> list[RowBlock]:
         """Return PB-3 to PB-5."""
         heights, widths = np.diff(self.left_starts), np.diff(self.right_starts)
         d = max(program.sizes.size, 1)
         left_all = heights == program.sizes[self.pairs // d]
         right_all = widths == program.sizes[self.pairs % d]
-        pair = np.repeat(np.arange(self.pairs.size), heights * widths)
-        cell = self.first_cell[0] + np.arange(pair.size)
-        place = cell - self.first_cell[pair]
-        left = self.left_starts[pair] + place // widths[pair]
-        right = self.right_starts[pair] + place % widths[pair]
+        pair, cell, left, right = self.lines()
         open_pairs = ~left_all & ~right_all
         number = np.cumsum(open_pairs) - 1
         in_open = open_pairs[pair]
@@ -181,7 +187,26 @@ WIDEST = 8
 def pairwise_lifting(program: MaxCsp, *, attribute_pairs: int | None = None) -> MixedIntegerProgram:
     """Return the linear program; its optimum, and the value of any dual point, bounds the program's optimum from above.
 
-    Columns: those of `max_csp_as_mip` with CLIQUE, then y, then all_j.
+    Columns: those of `max_csp_as_mip` with CLIQUE, then y, then all_j. Parameters as of `lifting`.
+    """
+    return lifting(program, attribute_pairs=attribute_pairs).program()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifting:
+    """Variables and rows of the linear program, and its tables, for programs that add to them."""
+
+    variables: Variables
+    blocks: list[RowBlock]
+    tables: PairTables
+
+    def program(self) -> MixedIntegerProgram:
+        """Return the linear program."""
+        return assembled(self.variables, self.blocks)
+
+
+def lifting(program: MaxCsp, *, attribute_pairs: int | None = None) -> Lifting:
+    """Return the linear program of `pairwise_lifting` in parts.
 
     Parameters
     ----------
@@ -210,7 +235,7 @@ def pairwise_lifting(program: MaxCsp, *, attribute_pairs: int | None = None) -> 
     for width in range(4, min(WIDEST, program.clauses.width) + 1):
         blocks += _wide(parts.rewarded, terms, tables, lifted & (terms.widths == width), width, first_clause)
     more = end - base + triples.size
-    return assembled(_with_further(parts.variables, more), blocks)
+    return Lifting(_with_further(parts.variables, more), blocks, tables)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
