@@ -15,7 +15,6 @@ Source: Padberg (1989), the triangle inequalities of the Boolean quadric polytop
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
 
 from dpopt.models.best_responses.pairwise_lifting import PairTables
 from dpopt.programs.building import Numbers, RowBlock, table_block
@@ -44,6 +43,8 @@ def violated_triangles(tables: PairTables, point: Numbers, most: int = MOST) -> 
     most
         How many rows at most: those that the point violates most.
     """
+    from scipy.sparse import coo_array
+
     size = tables.columns
     _, cell, left, right = tables.lines()
     one, other = tables.left[left] % size, tables.right[right] % size
