@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from statistics import fmean
 
@@ -43,11 +44,14 @@ def beside() -> Iterator[Beside]:
             reason,
             "The accuracy performance of MWEM is better than DualQuery on this low-dimensional dataset",
         )
+    counts = Counter((one["algorithm"], one["epsilon"]) for one in results)
+    fewer = dict.fromkeys(name for (name, _), count in counts.items() if count < max(counts.values()))
     yield Beside(
         WHERE,
         "the curves of Figure 5 themselves",
         "in a picture only",
-        "mean, spread and number of runs of each point stand above",
+        f"mean and spread of {max(counts.values())} runs of each point stand above"
+        + (f" (fewer of: {', '.join(fewer)}, which the paper does not have)" if fewer else ""),
         None,
         "no error of Figure 5 is printed in the text, and the text at hand has no picture: whether its points lie inside the "
         "spread of our runs cannot be said",
