@@ -202,6 +202,7 @@ class Summary(PlannedSynopsis):
         *,
         confidence: float = 1.0 - BETA,
         estimate: str = CONSISTENT,
+        solver: str | Solver | None = None,
     ) -> list[SummaryAnswer]:
         """Return the answers to many queries of as many literals each, one after another.
 
@@ -211,18 +212,23 @@ class Summary(PlannedSynopsis):
         ----------
         literals, predicate, confidence :
             As for `conjunctions_of`.
-        estimate : str
+        estimate, solver :
             As for `answer`.
 
         Raises
         ------
         WorkloadError
             If there are too many literals, or they are none of the summary.
+        PolynomialError, SolverUnavailableError
+            As for `answer`.
         """
         literals = self._checked(literals)
         target = Target.named(predicate, literals.shape[1]).values
         known: dict[float, MixedAnswerPolynomial] = {}
-        return [self._best([_way_of(row, target)], confidence, estimate, known) for row in literals.tolist()]
+        return [
+            self._best([_way_of(row, target)], confidence, estimate, known, solver=solver)
+            for row in literals.tolist()
+        ]
 
     def _best(
         self,
