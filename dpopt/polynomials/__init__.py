@@ -27,6 +27,7 @@ from dpopt.polynomials.coefficient_budgets import (
     least_error_within,
     least_predicted_error,
 )
+from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.minimax import (
     LeastDegree,
     best_polynomial,
@@ -48,6 +49,7 @@ __all__ = [
     "Target",
     "Witness",
     "best_polynomial",
+    "exact_solution",
     "least_coefficients",
     "least_degree",
     "least_error_within",

@@ -225,6 +225,12 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
     ------
     PolynomialError
         No polynomial of the degree obeys the limits, or k is above 96.
+
+    Examples
+    --------
+    >>> from dpopt.polynomials import Target, minimax_problem
+    >>> exact_solution(minimax_problem(Target.disjunction(3), 2), None).objective
+    Fraction(1, 7)
     """
     if problem.target.width > WIDEST_EXACT:
         raise PolynomialError(
