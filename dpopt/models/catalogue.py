@@ -40,10 +40,12 @@ class _Build(Protocol):
 class CatalogueEntry:
     """A model that can be built from plain numbers.
 
+    Other packages register theirs under the entry-point group `dpopt.models`.
+
     Attributes
     ----------
     page : str
-        Its page: `models/<page>`.
+        Its page: `models/<page>`. For a model from outside, the path of a Markdown file, or "" if there is none.
     decides : str
         What it decides.
     build : callable
@@ -194,7 +196,46 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         {"answers": np.int8, "low": np.int64, "high": np.int64},
     ),
 }
-"""The models that plain numbers state, by name; best responses are built by `best_response`."""
+"""The models of dpopt that plain numbers state, by name; best responses are built by `best_response`."""
+ENTRY_POINTS = "dpopt.models"
+
+
+def model_names() -> tuple[str, ...]:
+    """Return the names of all models that plain numbers state: those of this package, then others by name."""
+    from dpopt.solvers.registry import outside
+
+    return (*CATALOGUE, *sorted(set(outside(ENTRY_POINTS)) - set(CATALOGUE)))
+
+
+def catalogue_entry(name: str) -> CatalogueEntry:
+    """Return the entry of a model, of this package or from outside.
+
+    Raises
+    ------
+    ProgramError
+        There is no such model, or what another package registers under the name is no `CatalogueEntry`.
+    """
+    from dpopt.solvers.registry import BREAKDOWNS, outside
+
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    point = outside(ENTRY_POINTS).get(name)
+    if point is None:
+        raise ProgramError(
+            f"there is no model {name!r} to build from numbers; there are {', '.join(model_names())}"
+        )
+    registered = f"the model {name!r} is registered as {point.value!r}"
+    try:
+        entry: object = point.load()
+    except BREAKDOWNS as problem:
+        raise ProgramError(
+            f"{registered}, which does not load: {type(problem).__name__}: {problem}"
+        ) from problem
+    if not isinstance(entry, CatalogueEntry) or not callable(entry.build):
+        raise ProgramError(
+            f"{registered}, which is a {type(entry).__name__}; expected a CatalogueEntry that builds"
+        )
+    return entry
 
 
 def pages() -> Path:
@@ -216,11 +257,20 @@ def pages() -> Path:
 
 def page(name: str) -> Path:
     """Return the file of a page, by its own name or that of a model; errors as of `pages`, and for an unknown name."""
-    folder = CATALOGUE[name].page if name in CATALOGUE else name
     known = {path.parent.name: path for path in pages().glob("*/README.md")}
+    folder = catalogue_entry(name).page if name in model_names() else name
+    if name not in CATALOGUE and folder and Path(folder).is_file():
+        return Path(folder)
     if folder not in known:
         raise ProgramError(f"there is no page {name!r}; there are {', '.join(sorted(known))}")
     return known[folder]
+
+
+def beside(page: Path) -> list[Path]:
+    """Return what belongs to a page: the textbook and other files in its folder, and notebooks that name the folder."""
+    own = [path for path in sorted(page.parent.iterdir()) if path != page and path.name != "__pycache__"]
+    notebooks = sorted((page.parents[1] / "notebooks").glob("*.ipynb"))
+    return own + [path for path in notebooks if page.parent.name in path.read_text(encoding="utf-8")]
 
 
 def instances() -> dict[str, Path]:
@@ -234,7 +284,7 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
     Parameters
     ----------
     name
-        A key of `CATALOGUE`.
+        One of `model_names()`.
     numbers
         Arguments by name; lists become arrays. Left out: those of the small example.
 
@@ -248,11 +298,7 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
     >>> build_model("isotonic_regression", {"values": [2, 1]}).solve().value["s"].tolist()
     [1.5, 1.5]
     """
-    if name not in CATALOGUE:
-        raise ProgramError(
-            f"there is no model {name!r} to build from numbers; there are {', '.join(CATALOGUE)}"
-        )
-    entry = CATALOGUE[name]
+    entry = catalogue_entry(name)
     given = dict(entry.example if numbers is None else numbers)
     try:
         arguments = {key: _array(value, entry.types.get(key, np.float64)) for key, value in given.items()}
@@ -268,10 +314,16 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
             f"{name} takes {', '.join(known)}; found {', '.join(map(repr, given)) or 'nothing'}"
             + (f"; {', '.join(missing)} must be given" if missing else "")
         )
+    faults = (TypeError, ValueError, AttributeError, IndexError) if name in CATALOGUE else (Exception,)
     try:
-        return build(**arguments)
-    except (TypeError, ValueError, AttributeError, IndexError) as problem:
+        model: object = build(**arguments)
+    except ProgramError:
+        raise
+    except faults as problem:
         raise ProgramError(f"{name} cannot be built from these numbers: {problem}") from problem
+    if not isinstance(model, Model):
+        raise ProgramError(f"{name} builds a {type(model).__name__}; expected a dpopt.models.Model")
+    return model
 
 
 def _array(value: object, kind: type) -> object:

@@ -86,10 +86,13 @@ SOLVERS: dict[str, Entry] = {
 def solver_names() -> tuple[str, ...]:
     """Return the names of all registered solvers: those of this package, what PuLP finds, then others by name."""
     known = (*SOLVERS, *_found_by_pulp())
-    outside = sorted(
-        {point.name for point in importlib.metadata.entry_points(group=ENTRY_POINTS)} - set(known)
-    )
-    return (*known, *outside)
+    return (*known, *sorted(set(outside(ENTRY_POINTS)) - set(known)))
+
+
+def outside(group: str) -> dict[str, importlib.metadata.EntryPoint]:
+    """Return what other packages register under a group of entry points, by name; of two with one name, the first."""
+    points = importlib.metadata.entry_points(group=group)
+    return {point.name: point for point in reversed([*points])}
 
 
 def available_solvers() -> tuple[str, ...]:
@@ -143,9 +146,8 @@ def _named(name: str) -> Solver:
         path = f"dpopt.solvers.pulp_other:PulpOther:{_found_by_pulp()[name]}"
         entry = Entry(path, (_PULP, *_PULP_NEEDS.get(name, ())), through_files=True)
         return _of_entry(name, entry)
-    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            return _of_entry_point(point)
+    if name in (registered := outside(ENTRY_POINTS)):
+        return _of_entry_point(registered[name])
     known = solver_names()
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""

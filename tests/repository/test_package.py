@@ -183,8 +183,10 @@ def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile
         return done.stdout.decode()
 
     shown = json.loads(run("show", "isotonic_regression", "--page", "--json"))
-    assert Path(shown["textbook"]).is_relative_to(tmp_path)
-    assert Path(shown["textbook"]).is_file()
+    assert [Path(name).is_relative_to(tmp_path) and Path(name).exists() for name in shown["beside"]] == [
+        True
+    ] * 2
+    assert {Path(name).suffix for name in shown["beside"]} == {".py", ".ipynb"}
     assert shown["text"].startswith("# Isotonic regression")
     (listed,) = (one for one in json.loads(run("list", "--json"))["models"] if one["instances"])
     assert "worked-example" in listed["instances"]

@@ -27,12 +27,9 @@ _Json = Annotated[bool, "--json", "Print JSON."]
 def list_models(*, as_json: _Json = False) -> None:
     """List the models: what each decides, its page, whether it has a closed form, and how many instances."""
     from dpopt.cli.commands.plan import print_json
-    from dpopt.models.catalogue import CATALOGUE, build_model, instances
+    from dpopt.models.catalogue import instances, model_names
 
-    rows: list[tuple[str, str, bool, list[str], str]] = [
-        (name, entry.page, build_model(name).closed_form is not None, [], entry.decides)
-        for name, entry in CATALOGUE.items()
-    ]
+    rows = [_listed(name) for name in model_names()]
     rows.insert(
         0,
         (
@@ -61,12 +58,28 @@ def list_models(*, as_json: _Json = False) -> None:
         typer.echo(f"{name:<{width}}  {decides}{shown}")
 
 
+def _listed(name: str) -> tuple[str, str, bool, list[str], str]:
+    """Return name, page, whether there is a closed form, instances, and what it decides, or why it cannot be built."""
+    from dpopt.errors import ProgramError
+    from dpopt.models.catalogue import CATALOGUE, build_model, catalogue_entry
+
+    try:
+        entry = catalogue_entry(name)
+        return name, entry.page or name, build_model(name).closed_form is not None, [], entry.decides
+    except ProgramError as problem:
+        if name in CATALOGUE:
+            raise
+        return name, name, False, [], f"broken: {problem}"
+
+
 @command("show", group=model_group)
 def show(
     *,
     source: Source,
     every_row: Annotated[bool, "--all", "Print every row; left out: two rows of each block."] = False,
-    with_page: Annotated[bool, "--page", "Print the page of the model, and where its textbook is."] = False,
+    with_page: Annotated[
+        bool, "--page", "Print the page of the model, and where its textbook, instances and notebooks are."
+    ] = False,
     as_json: _Json = False,
 ) -> None:
     """Print a model: sense, blocks of variables and rows with their labels, and rows as formulas."""
@@ -133,15 +146,15 @@ def _show_page(name: str, *, as_json: bool) -> None:
     from dpopt.cli.commands.plan import print_json
     from dpopt.errors import ProgramError
     from dpopt.files.reading import read_text
-    from dpopt.models.catalogue import page
+    from dpopt.models.catalogue import beside, page, pages
 
     file = page(name)
-    textbook = file.with_name(f"{file.parent.name}_textbook.py")
     text = read_text(file, file.name, ProgramError)
+    found = [str(path) for path in beside(file)] if file.is_relative_to(pages()) else []
     if as_json:
-        print_json({"page": str(file), "textbook": str(textbook), "text": text})
+        print_json({"page": str(file), "beside": found, "text": text})
     else:
-        typer.echo(f"{text}\n{textbook}")
+        typer.echo("\n".join([text, *found]))
 
 
 def _described(model: Model) -> dict[str, Any]:

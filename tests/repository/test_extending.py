@@ -1,0 +1,131 @@
+"""The package of docs/extending.md: built, installed and used by name; and what other packages may do wrong."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpopt.models.catalogue import CATALOGUE, CatalogueEntry
+from dpopt.solvers.registry import _named
+from tests.cli.command_line import refuse, succeed
+from tests.repository.test_documents import blocks
+from tests.source_code import ROOT
+
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+INSTANCE = "models/best_response/instances/worked-example.toml"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the package whose files the page shows, each under a comment with its path."""
+    folder = tmp_path_factory.mktemp("dpopt-extension")
+    for block in blocks(PAGE):
+        first, _, _ = block.text.partition("\n")
+        if first.startswith("# ") and "." in first:
+            path = folder / first.removeprefix("# ")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+    assert len([*folder.rglob("*.*")]) == 3
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture
+def installed(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Install the wheel in a folder of this process's path, and go where the page's commands find their files."""
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    (tmp_path / INSTANCE).parent.mkdir(parents=True)
+    (tmp_path / INSTANCE).write_bytes((ROOT / INSTANCE).read_bytes())
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.chdir(tmp_path)
+    importlib.invalidate_caches()
+    _named.cache_clear()
+    yield site
+    _named.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "dpopt_extension"]:
+        del sys.modules[name]
+
+
+def register(site: Path, group: str, **points: str) -> None:
+    """Register entry points as an installed package does."""
+    folder = site / "other-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    lines = [f"{name} = {value}" for name, value in points.items()]
+    (folder / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]) + "\n")
+
+
+def test_every_command_of_the_page_runs(installed: Path) -> None:
+    shown = PAGE.partition("## Use both by name")[2]
+    commands = [
+        line.removeprefix("$ dpopt ").split() for line in shown.splitlines() if line.startswith("$ dpopt ")
+    ]
+    printed = {" ".join(command[:2]): succeed(*command) for command in commands}
+    assert len(commands) == 7
+    assert "milp" in printed["solvers"]
+    assert "fair_shares" in printed["model list"]
+    assert "FS-2.below[1]: x[1] + E >= 30" in printed["model show"]
+    assert "milp" in printed[f"compare {INSTANCE}"]
+    assert (Path("shares.lp")).stat().st_size > 0
+
+
+def test_solver_and_model_from_outside_are_used_by_name(installed: Path) -> None:
+    row = next(one for one in json.loads(succeed("solvers", "--json"))["solvers"] if one["name"] == "milp")
+    assert (row["status"], row["capabilities"]) == ("available", ["lp", "mip"])
+    found = json.loads(succeed("model", "solve", "fair_shares", "--solver", "milp", "--json"))
+    assert (found["solver"], found["termination"]) == ("milp", "optimal")
+    assert found["values"]["x"] == pytest.approx([32.25, 52.25, 15.5])
+    worked = ["model", "solve", "best_response", "--data", INSTANCE, "--json", "--solver"]
+    assert (
+        json.loads(succeed(*worked, "milp"))["objective"]
+        == json.loads(succeed(*worked, "highs"))["objective"]
+        == 2
+    )
+    compared = json.loads(succeed("compare", INSTANCE, "--solvers", "milp,highs", "--json"))
+    assert json.dumps(compared).count('"milp') >= 1
+    assert "no page" in refuse("model", "show", "fair_shares", "--page")
+
+
+def test_a_model_from_outside_takes_no_name_and_hides_no_other(installed: Path) -> None:
+    register(
+        installed,
+        "dpopt.models",
+        projection="dpopt_extension.fair_shares:ENTRY",
+        missing="dpopt_extension.fair_shares:NOTHING",
+        number="math:pi",
+    )
+    listed = {one["name"]: one for one in json.loads(succeed("model", "list", "--json"))["models"]}
+    assert list(listed) == ["best_response", *CATALOGUE, "fair_shares", "missing", "number"]
+    assert listed["projection"]["decides"] == CATALOGUE["projection"].decides
+    assert "broken" in listed["missing"]["decides"]
+    assert "does not load" in refuse("model", "solve", "missing")
+    assert "is a float; expected a CatalogueEntry" in refuse("model", "show", "number")
+
+
+def test_a_model_from_outside_that_breaks_down_is_refused(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("dpopt_extension.fair_shares")
+    monkeypatch.setattr(module, "ENTRY", CatalogueEntry("", "nothing", str, {}))
+    assert "builds a str" in refuse("model", "show", "fair_shares")
+    monkeypatch.setattr(module, "ENTRY", CatalogueEntry("", "nothing", lambda total: {}[total], {"total": 1}))
+    assert "cannot be built" in refuse("model", "show", "fair_shares")
+
+
+def test_a_page_from_outside_is_shown(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("dpopt_extension.fair_shares")
+    Path("shares.md").write_text("# Fair shares\n")
+    monkeypatch.setattr(
+        module, "ENTRY", CatalogueEntry("shares.md", "shares", module.fair_shares, module.ENTRY.example)
+    )
+    assert succeed("model", "show", "fair_shares", "--page") == "# Fair shares\n\n"
