@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.files.reading import read_text
 from dpopt.models.halfspace_debiasing import halfspace_debiasing
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
 from dpopt.models.histograms.interval_partition import interval_partition
@@ -270,7 +271,7 @@ def beside(page: Path) -> list[Path]:
     """Return what belongs to a page: the textbook and other files in its folder, and notebooks that name the folder."""
     own = [path for path in sorted(page.parent.iterdir()) if path != page and path.name != "__pycache__"]
     notebooks = sorted((page.parents[1] / "notebooks").glob("*.ipynb"))
-    return own + [path for path in notebooks if page.parent.name in path.read_text(encoding="utf-8")]
+    return own + [path for path in notebooks if page.parent.name in read_text(path, path.name, ProgramError)]
 
 
 def instances() -> dict[str, Path]:
@@ -305,7 +306,10 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
     except (TypeError, ValueError) as problem:
         raise ProgramError(f"{name}: a list is no array of numbers: {problem}") from problem
     build = cast("_Build", entry.build)
-    known = inspect.signature(build).parameters
+    try:
+        known = inspect.signature(build).parameters
+    except (TypeError, ValueError) as problem:  # from outside: a type, say
+        raise ProgramError(f"{name} is built by {build!r}, whose arguments have no names") from problem
     needed = [key for key, parameter in known.items() if parameter.default is inspect.Parameter.empty]
     unknown = [key for key in given if key not in known]
     missing = [key for key in needed if key not in given]

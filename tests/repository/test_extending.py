@@ -117,6 +117,8 @@ def test_a_model_from_outside_that_breaks_down_is_refused(
 ) -> None:
     module = importlib.import_module("dpopt_extension.fair_shares")
     monkeypatch.setattr(module, "ENTRY", CatalogueEntry("", "nothing", str, {}))
+    assert "have no names" in refuse("model", "show", "fair_shares")
+    monkeypatch.setattr(module, "ENTRY", CatalogueEntry("", "nothing", lambda: "no model", {}))
     assert "builds a str" in refuse("model", "show", "fair_shares")
     monkeypatch.setattr(module, "ENTRY", CatalogueEntry("", "nothing", lambda total: {}[total], {"total": 1}))
     assert "cannot be built" in refuse("model", "show", "fair_shares")

@@ -39,8 +39,9 @@ def files(checkout: Path) -> list[Path]:
 
 
 def _text(path: Path) -> str:
+    """Return a text, without the pictures of a notebook; nothing for a file that is none."""
     try:
-        return path.read_text(encoding="utf-8")
+        return re.sub(r'"image/png": "[^"]*"', "", path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         return ""
 
