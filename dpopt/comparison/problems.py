@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -191,17 +192,17 @@ class _Posed:
         return _Posed(copy.deepcopy(self.model))
 
     def fingerprint(self) -> str:
-        return self.model.program.fingerprint()
+        return hashlib.sha256(b"".join(_arrays(self.model.program))).hexdigest()
 
     def why_refused(self, contestant: Contestant) -> str | None:
-        if contestant.label == CLOSED_FORM:
+        if isinstance(contestant.inner, ClosedForm):
             return None if self.model.closed_form is not None else "the model has no closed form"
         return why_refused(contestant.inner, self.model.program)
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
         """Solve a program of one variable; a closed form, which compiles what it needs, solves the model itself."""
-        if contestant.label == CLOSED_FORM:
-            self.model.solve(CLOSED_FORM)
+        if isinstance(contestant.inner, ClosedForm):
+            self.model.solve(contestant.label)
             return
         build = Builder(maximize=True)
         x = build.variables(
@@ -211,7 +212,8 @@ class _Posed:
         contestant.inner.solve(build.program(), replace(limits, seconds=WARM_UP_SECONDS, work=None))
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
-        solver = CLOSED_FORM if contestant.label == CLOSED_FORM else contestant.inner
+        own = isinstance(contestant.inner, ClosedForm)
+        solver = contestant.label if own else contestant.inner
         solution = self.model.solve(solver, limits=limits)
         return replace(solution.result, termination=solution.termination, limit=solution.limit)
 
@@ -239,3 +241,12 @@ class _Posed:
         if certificate is None or certificate.proven_bound is None:
             return None, f"no bound: {found.result.solver} gave no duals that prove one"
         return float(certificate.proven_bound), f"weak duality{of}, multipliers of {found.result.solver}"
+
+
+def _arrays(program: object) -> Iterator[bytes]:
+    """Yield the arrays of a program, and of the programs in it."""
+    if isinstance(program, np.ndarray):
+        yield program.tobytes()
+    elif is_dataclass(program):
+        for field in fields(program):
+            yield from _arrays(getattr(program, field.name))

@@ -86,6 +86,11 @@ def realistic() -> dict[str, Mapping[str, object]]:
     rows = np.array([[pattern >> place & 1 for pattern in range(64)] for place in range(6)], dtype=float)
     held = rows @ draw.multinomial(1_000, draw.dirichlet(np.ones(64)))
     sums = _tree_sums(counts)
+    cells = np.arange(256)
+    parts = np.array([cells >> place & 15 for place in (0, 2, 4)])
+    start = draw.dirichlet(np.ones(256))
+    truth = draw.dirichlet(np.ones(256))
+    drawn = draw.integers(-1, 2, (10, 40))
     return {
         "isotonic_regression": {"values": np.sort(counts) + draw.laplace(0, 10, 256)},
         "isotonic_median_regression": {"values": np.sort(counts) + draw.laplace(0, 10, 256)},
@@ -122,6 +127,41 @@ def realistic() -> dict[str, Mapping[str, object]]:
             "answers": records,
             "values": shares + draw.normal(0, 0.01, 200),
             "weights": np.ones(200),
+        },
+        "max_entropy": {
+            "start": start,
+            "parts": parts,
+            "values": [np.bincount(one, weights=truth) + draw.normal(0, 0.005, 16) for one in parts],
+            "slacks": 0.005,
+            "weights": 10.0,
+        },
+        "reweighting": {"net": drawn, "answers": draw.random((40, 10)) < 0.4, "eta": 0.5, "draws": 40},
+        "answer_polynomial": {
+            "target": [0.0] + [1.0] * 8,
+            "deviations": 0.001 * 2.0 ** np.arange(4),
+            "zeta": 2.0,
+        },
+        "noise_allocation": {
+            "sizes": [4, 3, 6, 2, 5, 8],
+            "marginals": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5], [1, 3, 5]],
+            "rho": 0.1,
+            "size": 10_000,
+        },
+        "level_budgets": {
+            "bins": 32,
+            "ranges": [[[first, last] for first in range(32) for last in range(first + 1, 33)]],
+            "amount": 0.1,
+        },
+        "hierarchy_budgets": {"levels": [[12], [6, 6], [3, 3, 3, 3], [1] * 12], "amount": 0.1},
+        "perturbed_response": {
+            "sizes": [4] * 8,
+            "queries": [
+                [[one, int(draw.integers(4))], [other, int(draw.integers(4))]]
+                for one in range(8)
+                for other in range(one)
+            ],
+            "weights": draw.choice([-3, -2, -1, 1, 2, 3], 28),
+            "rewards": [draw.normal(0, 1, 4).tolist() for _ in range(8)],
         },
         "small_database": {
             "answers": records[:12, :24].astype(np.int8),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import pytest
 
 from dpopt.comparison.compare import compare, contestant_named, in_child
 from dpopt.comparison.parts import FALSE, Case, Comparison, Contestant, Row, claims_what_is_not_so
+from dpopt.comparison.problems import posed
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.models.best_responses.rewarded_clauses import Formulation
+from dpopt.models.catalogue import build_model
 from dpopt.programs import (
     NO_LIMITS,
     Availability,
@@ -402,3 +405,12 @@ def test_the_problem_of_the_comparison_is_never_the_one_that_is_handed_out() -> 
     assert seen
     assert all(not np.shares_memory(program.weights, PROBLEM.weights) for program in seen)
     assert Capability.MAX_CSP in Here().capabilities
+
+
+@pytest.mark.parametrize("name", ["projection", "minimax_polynomial"])
+def test_what_is_written_to_any_part_of_a_model_is_noticed(name: str) -> None:
+    model = build_model(name)
+    handed = deepcopy(model)
+    assert posed(handed).fingerprint() == posed(model).fingerprint()
+    object.__setattr__(handed.linear, "lower", handed.linear.lower - 1)
+    assert posed(handed).fingerprint() != posed(model).fingerprint()
