@@ -17,6 +17,7 @@ from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import (
+    SIMPLEX_UP_TO,
     UNKNOWN_STATUS,
     History,
     Means,
@@ -65,8 +66,6 @@ KINDS: dict[str, tuple[str, frozenset[Capability]]] = {
 """Names in the registry: the solver's name in MathOpt, and what it accepts and gives."""
 
 _PDLP_TOLERANCE = 1e-9
-_SIMPLEX_UP_TO = 50_000
-"""Entries of a linear program for HiGHS; beyond, its interior point takes a fraction of the time of its simplex method."""
 _NEARLY = 0.5  # Glop was seen to stop after .015 s of .02
 _HIGHS_LINE = re.compile(r"^ ?[A-Za-z]? +\d+ +\d+ +\d+ +[\d.]+% +(\S+) +(\S+) ")
 
@@ -201,7 +200,7 @@ def _parameters(name: str, program: MixedIntegerProgram, limits: SolveLimits) ->
         parameters.iteration_limit = limits.work
     if name == "mathopt-highs":
         parameters.highs.int_options["threads"] = limits.threads  # MathOpt's own field is refused
-        if not whole and program.coefficients.size > _SIMPLEX_UP_TO:
+        if not whole and program.coefficients.size > SIMPLEX_UP_TO:
             parameters.lp_algorithm = mathopt.LPAlgorithm.BARRIER
     elif name == "pdlp":
         parameters.threads = limits.threads

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, mixed_integer
+from dpopt.solvers.process.adapter import SIMPLEX_UP_TO, UNKNOWN_STATUS, Means, Verdict, mixed_integer
 
 STATUS: dict[int, Verdict] = {
     0: Means.FAILED,  # not set
@@ -46,7 +46,8 @@ class ScipyHighs:
     """The adapter. `limits.work` counts nodes, and iterations of a linear program.
 
     Hints are not taken by SciPy's interface. A linear program goes another way than a mixed-integer one, since SciPy
-    gives duals there alone; seed, threads and gap are not passed on by that way (it is one simplex method, on one thread).
+    gives duals there alone; seed, threads and gap are not passed on by that way (one simplex method, or for large programs
+    an interior point that ends at a vertex, on one thread).
     """
 
     name: str = "highs"
@@ -128,7 +129,7 @@ def _linear(program: MixedIntegerProgram, limits: SolveLimits) -> _Found:
         A_eq=matrix[equal],
         b_eq=program.row_upper[equal],
         bounds=np.column_stack((program.lower, program.upper)),
-        method="highs",
+        method="highs" if program.coefficients.size <= SIMPLEX_UP_TO else "highs-ipm",
         options=options,
     )
     if answer.x is None:

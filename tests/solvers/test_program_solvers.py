@@ -24,6 +24,7 @@ from dpopt.programs import (
 )
 from dpopt.programs.duality import dual_bound, linear_relaxation, quadratic_bound
 from dpopt.solvers import get_solver, pulp_cbc, solver_names
+from dpopt.solvers.process.adapter import SIMPLEX_UP_TO
 from dpopt.solvers.pulp_cbc import PulpCbc
 from tests.programs.mixed_integer_programs import INFINITY, dense, squares
 from tests.solvers.test_local_search import random_problem
@@ -139,6 +140,33 @@ def test_duals_prove_the_optimum(solver: Solver, seed: int, maximize: bool) -> N
     bound = dual_bound(program, result.duals)
     assert bound is not None
     assert float(bound) == pytest.approx(reference.objective, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("highs", "mathopt-highs")],
+    indirect=True,
+)
+def test_the_duals_of_a_large_program_are_those_of_a_vertex(solver: Solver) -> None:
+    """Beyond `SIMPLEX_UP_TO` an interior point is taken: without crossover many more variables would lie between bounds."""
+    random, rows, columns = np.random.default_rng(3), 60, 1000
+    weights = random.integers(1, 20, size=(rows, columns)).astype(np.float64)
+    program = dense(
+        random.integers(1, 30, size=columns),
+        weights,
+        [(-INFINITY, float(row.sum()) / 3) for row in weights],
+        [(0.0, 1.0)] * columns,
+        np.zeros(columns, dtype=np.bool_),
+    )
+    assert program.coefficients.size > SIMPLEX_UP_TO
+    result = solver.solve(program, LIMITS)
+    assert result.termination is Termination.OPTIMAL
+    assert result.duals is not None
+    bound = dual_bound(program, result.duals)
+    assert bound is not None
+    assert float(bound) == pytest.approx(result.objective, rel=1e-7)
+    point = np.asarray(result.solution)
+    assert 0 < ((point > 1e-7) & (point < 1 - 1e-7)).sum() <= rows
 
 
 def feasible_program(seed: int, maximize: bool) -> MixedIntegerProgram:

@@ -173,6 +173,10 @@ class Means:
     INTERRUPTED: Verdict = (Termination.LIMIT, Limit.INTERRUPTED)
 
 
+SIMPLEX_UP_TO = 50_000
+"""Entries of a linear program up to which HiGHS takes its simplex method; beyond, its interior point takes a fraction of the
+time, and crossover ends it at a vertex too."""
+
 UNKNOWN_STATUS = Means.FAILED
 """What a status means that the table does not know: never a success. Its text goes into `native_status`."""
 
