@@ -71,7 +71,8 @@ def test_every_command_of_the_page_runs(installed: Path) -> None:
         line.removeprefix("$ dpopt ").split() for line in shown.splitlines() if line.startswith("$ dpopt ")
     ]
     printed = {" ".join(command[:2]): succeed(*command) for command in commands}
-    assert len(commands) == 7
+    assert len(commands) == 8
+    assert "milp" in printed["compare --model"]
     assert "milp" in printed["solvers"]
     assert "fair_shares" in printed["model list"]
     assert "FS-2.below[1]: x[1] + E >= 30" in printed["model show"]
