@@ -48,8 +48,8 @@ LEAST_LP_SECONDS = 60.0
 pairwise lifting some ten, and each time that triangles are added some twenty."""
 
 TRIAL = 0.125
-"""Share of the seconds that each of several solvers gets first. Bounds that stay away do so from the start: on first rounds
-over KDD99 SCIP leads CP-SAT after a second, and on rounds that both close either does so within the trial."""
+"""Share of the seconds that each of several solvers gets first. A bound that stays away does so early: on a first round over
+KDD99 CP-SAT stated 143 and SCIP 139 after 15 s, and SCIP 126 after 87 more."""
 
 
 @dataclass(frozen=True, slots=True)
