@@ -1,6 +1,7 @@
 """Linear and convex quadratic programs through CVXPY, by Clarabel, OSQP, SCS and HiGHS, and what their statuses mean.
 
-Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`cvxpy_problem`).
+Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`cvxpy_problem`), a quadratic one in
+units in which its entries are near 1 (`Scaled`).
 
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
@@ -26,6 +27,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.scaling import Scaled
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, is_incumbent, status_table
 
@@ -125,7 +127,8 @@ class CvxpyConvex:
         if isinstance(program, MaxCsp):
             raise ProgramError(f"{self.name} takes linear and quadratic programs")
         library = LIBRARIES[self.name]
-        written = cvxpy_problem(program)
+        scaled = Scaled.of(program) if isinstance(program, QuadraticProgram) else None
+        written = cvxpy_problem(program if scaled is None else scaled.program)
         problem = written.problem
         options = library.options(limits)
         data, chain, inverse = problem.get_problem_data(library.name, solver_opts=dict(options))
@@ -137,6 +140,9 @@ class CvxpyConvex:
         point = duals = None
         if termination in {Termination.OPTIMAL, Termination.IMPRECISE, Termination.LIMIT}:
             point, duals = _values(written, (answer, chain, inverse))
+        if scaled is not None:
+            point = None if point is None else scaled.columns * point
+            duals = None if duals is None else scaled.rows * duals
         if termination is Termination.LIMIT and (
             not library.iterates or point is None or not is_incumbent(program, point)
         ):

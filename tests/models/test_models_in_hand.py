@@ -185,6 +185,25 @@ def test_a_tree_of_any_variance_has_one_optimum(variance: float, solver: str) ->
     assert error <= 1e-5 * np.abs(best.result.solution).max()
 
 
+@pytest.mark.parametrize("solver", ["clarabel", "osqp", "scs", "cvxpy-highs"])
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("variances", [(0.01,), (1.0,), (1e4,), (0.01, 1.0, 1e4)])
+def test_what_is_called_optimal_on_a_tree_is_optimal(
+    variances: tuple[float, ...], solver: str, *, nonnegative: bool
+) -> None:
+    """A subset of `experiments/quadratic_programs`: equal variances, and three in turn from the root down."""
+    tree, generator = Tree.balanced(512, 2), np.random.default_rng(7)
+    spreads = np.empty(len(tree))
+    for depth, level in enumerate(tree.levels):
+        spreads[level] = variances[depth % len(variances)]
+    counts = generator.poisson(10, tree.bins) * (generator.random(tree.bins) < 0.3)
+    noisy = tree.totals(counts.astype(np.float64)) + generator.normal(size=len(tree)) * np.sqrt(spreads)
+    model = models.tree_consistency(tree, noisy, spreads, nonnegative=nonnegative)
+    best, found = model.solve(), model.solve(solver, seconds=60)
+    assert found.termination is Termination.OPTIMAL
+    assert found.objective == pytest.approx(best.objective, rel=1e-6)
+
+
 def test_an_optimum_that_the_duals_contradict_is_called_imprecise(monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.isotonic_regression([14, 9, 10, 15], total=52)
     right = model.solve().result

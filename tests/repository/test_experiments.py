@@ -196,6 +196,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("figure5", "| 5 | mwem, T by rule |"),
         ("multiplicative_weights", "| parities | 50 | pmw |"),
         ("models_and_solvers", "| isotonic_regression | 7 | duals |"),
+        ("quadratic_programs", "| cvxpy-highs | 14 | 14 | 0 | 0 | 0 |"),
         ("small_databases", "| made up | 0.1 | smalldb | 4 |"),
     ],
 )
