@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -192,11 +191,15 @@ class _Posed:
         return _Posed(copy.deepcopy(self.model))
 
     def fingerprint(self) -> str:
-        return hashlib.sha256(b"".join(_arrays(self.model.program))).hexdigest()
+        return self.model.program.fingerprint()
 
     def why_refused(self, contestant: Contestant) -> str | None:
         if isinstance(contestant.inner, ClosedForm):
-            return None if self.model.closed_form is not None else "the model has no closed form"
+            return (
+                None
+                if self.model.closed_form is not None
+                else "the model has no closed form and no method of its own"
+            )
         return why_refused(contestant.inner, self.model.program)
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
@@ -241,12 +244,3 @@ class _Posed:
         if certificate is None or certificate.proven_bound is None:
             return None, f"no bound: {found.result.solver} gave no duals that prove one"
         return float(certificate.proven_bound), f"weak duality{of}, multipliers of {found.result.solver}"
-
-
-def _arrays(program: object) -> Iterator[bytes]:
-    """Yield the arrays of a program, and of the programs in it."""
-    if isinstance(program, np.ndarray):
-        yield program.tobytes()
-    elif is_dataclass(program):
-        for field in fields(program):
-            yield from _arrays(getattr(program, field.name))

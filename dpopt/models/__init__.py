@@ -28,6 +28,7 @@ from dpopt.models.best_responses.max_csp_as_mip import (
     record_from_point,
 )
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
+from dpopt.models.best_responses.perturbed_response import perturbed_response
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, CatalogueEntry, build_model
@@ -38,12 +39,18 @@ from dpopt.models.histograms.interval_partition import interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
 from dpopt.models.model import Model, Solution
+from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
+from dpopt.models.noise_budgets.level_budgets import level_budgets
+from dpopt.models.noise_budgets.noise_allocation import noise_allocation
+from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget, limited_coefficients
 from dpopt.models.polynomials.decision_lists import decision_lists
 from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial
 from dpopt.models.records.consistent_records import consistent_records
+from dpopt.models.records.max_entropy import max_entropy
 from dpopt.models.records.projection import projection
+from dpopt.models.records.reweighting import reweighting
 from dpopt.models.records.small_database import small_database
 
 __all__ = [
@@ -55,6 +62,7 @@ __all__ = [
     "Presolved",
     "Solution",
     "accepting_max_csp",
+    "answer_polynomial",
     "approximation_plus_noise",
     "best_response",
     "build_model",
@@ -65,17 +73,23 @@ __all__ = [
     "graphical_sequence",
     "grid_consistency",
     "halfspace_debiasing",
+    "hierarchy_budgets",
     "interval_partition",
     "isotonic_median_regression",
     "isotonic_regression",
+    "level_budgets",
     "limited_coefficients",
     "max_csp_as_mip",
+    "max_entropy",
     "minimax_polynomial",
+    "noise_allocation",
     "pairwise_lifting",
+    "perturbed_response",
     "point_from_record",
     "projection",
     "read_record",
     "record_from_point",
+    "reweighting",
     "round_program",
     "small_database",
     "tree_consistency",

@@ -13,18 +13,25 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.files.reading import read_text
+from dpopt.models.best_responses.perturbed_response import perturbed_response
 from dpopt.models.halfspace_debiasing import halfspace_debiasing
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
 from dpopt.models.histograms.interval_partition import interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
 from dpopt.models.model import Model
+from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
+from dpopt.models.noise_budgets.level_budgets import level_budgets
+from dpopt.models.noise_budgets.noise_allocation import noise_allocation
+from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget
 from dpopt.models.polynomials.decision_lists import decision_lists
 from dpopt.models.polynomials.minimax_polynomial import minimax_polynomial, predicate_values
 from dpopt.models.records.consistent_records import consistent_records
+from dpopt.models.records.max_entropy import max_entropy
 from dpopt.models.records.projection import projection
+from dpopt.models.records.reweighting import reweighting
 from dpopt.models.records.small_database import small_database
 from dpopt.queries.ranges.tree import Tree
 
@@ -54,7 +61,7 @@ class CatalogueEntry:
     example : mapping
         Arguments of a small example.
     types : mapping
-        Types of arrays that are not float64.
+        Types of arrays that are not float64; `list` for lists that are no arrays, as their rows differ in length.
     """
 
     page: str
@@ -189,6 +196,65 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         {"answers": [[1, 0, 1], [0, 1, 1]], "values": [0.7, 0.6], "weights": [1, 1]},
         {"answers": np.bool_},
     ),
+    "max_entropy": CatalogueEntry(
+        "max_entropy",
+        "which distribution is nearest to a given one and agrees with noisy shares up to their noise",
+        max_entropy,
+        {
+            "start": [0.5, 0.5],
+            "parts": [[0, 1]],
+            "values": [[0.1, 0.9]],
+            "slacks": 0.1,
+            "weights": 10.986122886681098,
+        },
+        {"parts": np.int64, "values": list},
+    ),
+    "reweighting": CatalogueEntry(
+        "reweighting",
+        "which weights of DualQuery's records make its draws most likely",
+        reweighting,
+        {"net": [[1], [-1], [1]], "answers": [[1, 0, 0]], "eta": 1.0, "draws": 1},
+        {"net": np.int64, "answers": np.bool_},
+    ),
+    "answer_polynomial": CatalogueEntry(
+        "answer_polynomial",
+        "how noisy counts of small conjunctions add up to the answer of a query",
+        answer_polynomial,
+        {"target": [0, 0, 1], "deviations": [0.1, 0.5], "zeta": 1.0},
+    ),
+    "noise_allocation": CatalogueEntry(
+        "noise_allocation",
+        "how much of a privacy budget each marginal gets before records are fitted",
+        noise_allocation,
+        {"sizes": [3, 3], "marginals": [[0, 1]], "rho": 0.5, "size": 4, "signal": 0.25},
+        {"sizes": np.int64, "marginals": list},
+    ),
+    "level_budgets": CatalogueEntry(
+        "level_budgets",
+        "how much of a privacy budget each level of a tree over bins gets",
+        level_budgets,
+        {"bins": 2, "ranges": [[[0, 1], [1, 2], [0, 2]]], "amount": 0.5},
+        {"ranges": list},
+    ),
+    "hierarchy_budgets": CatalogueEntry(
+        "hierarchy_budgets",
+        "how much of a privacy budget each level of a declared hierarchy gets",
+        hierarchy_budgets,
+        {"levels": [[2], [1, 1]], "amount": 0.5},
+        {"levels": list},
+    ),
+    "perturbed_response": CatalogueEntry(
+        "perturbed_response",
+        "which record answers selected queries best, with a random reward for each code",
+        perturbed_response,
+        {
+            "sizes": [3, 2],
+            "queries": [[[0, 1], [1, 0]]],
+            "weights": [2],
+            "rewards": [[-2, -1.5, -0.5], [-0.25, -0.125]],
+        },
+        {"sizes": np.int32, "queries": list, "weights": np.int64, "rewards": list},
+    ),
     "small_database": CatalogueEntry(
         "small_database",
         "which few records have the answers nearest to given ones",
@@ -197,7 +263,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         {"answers": np.int8, "low": np.int64, "high": np.int64},
     ),
 }
-"""The models of dpopt that plain numbers state, by name; best responses are built by `best_response`."""
+"""The models of dpopt that plain numbers state (null: no number), by name; best responses are built by `best_response`."""
 ENTRY_POINTS = "dpopt.models"
 
 
@@ -331,9 +397,10 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
 
 
 def _array(value: object, kind: type) -> object:
-    if not isinstance(value, list):
+    if not isinstance(value, list) or kind is list:
         return value
-    array = np.asarray(cast("list[float]", value))
+    given = [np.nan if one is None else one for one in value] if kind is np.float64 else value
+    array = np.asarray(cast("list[float]", given))
     if array.dtype == np.object_ or not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_):
         raise ValueError(f"found {value!r:.60}")
     return array.astype(kind)

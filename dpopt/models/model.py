@@ -15,6 +15,7 @@ from dpopt.errors import ProgramError
 from dpopt.files.written_files import whole_file
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import PointCertificate, certify_point
+from dpopt.programs.conic import ConicProgram, PointProgram
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
 from dpopt.programs.quadratic import QuadraticProgram
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from dpopt.solvers.pulp_other import PulpProblem
 
 CLOSED_FORM = "closed-form"
-"""The name by which `Model.solve` knows the closed form of a model, where it has one."""
+"""The name by which `Model.solve` knows the closed form of a model, where it has one and no other name is given."""
 
 _SHOWN_ROWS = 2
 _UNPROVEN = (
     1e-5  # a point that is "optimal" with a larger proven gap, as a share of its value, is called imprecise
 )
-_DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel"}
+_DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel", ConicProgram: "clarabel"}
 LARGEST_FOR_SOLVERS = 2_000_000
 """Coefficients of a model that a release hands to a solver at most; beyond, general solvers take hours or all memory."""
 
@@ -99,25 +100,27 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A linear, mixed-integer or convex quadratic program with the names of its page.
+    """A linear, mixed-integer or convex program with the names of its page.
 
     Attributes
     ----------
     name : str
         The page in the catalogue: `models/<name>`.
-    program : MixedIntegerProgram or QuadraticProgram
+    program : MixedIntegerProgram, QuadraticProgram or ConicProgram
         The arrays.
-    variables, rows, squares : mapping of str to Block
+    variables, rows, squares, cones : mapping of str to Block
         Blocks by symbol or label: `variables["s"].numbers`, `rows["IR-3"].names()`.
     closed_form : callable or None
         Solves the model by mathematics of its own, where there is such; see `computed_by`.
+    method : str
+        By which name `solve` knows that: "closed-form", or that of a method of dpopt's own ("newton").
 
     Examples
     --------
     >>> from dpopt import models
     >>> model = models.isotonic_regression([14, 9, 10, 15], total=52)
     >>> print(model)
-    isotonic_regression: minimize, quadratic, closed form
+    isotonic_regression: minimize, quadratic, own method closed-form
       variables  s[1] ... s[4]         4
       rows       IR-3[1] ... IR-3[3]   3
                  IR-5                  1
@@ -132,14 +135,23 @@ class Model:
     """
 
     name: str
-    program: MixedIntegerProgram | QuadraticProgram
+    program: PointProgram
     variables: Mapping[str, Block]
     rows: Mapping[str, Block]
     squares: Mapping[str, Block]
+    cones: Mapping[str, Block]
     closed_form: Callable[[], Answer] | None = None
+    method: str = CLOSED_FORM
 
     @classmethod
-    def of(cls, name: str, build: Builder, *, closed_form: Callable[[], Answer] | None = None) -> Model:
+    def of(
+        cls,
+        name: str,
+        build: Builder,
+        *,
+        closed_form: Callable[[], Answer] | None = None,
+        method: str = CLOSED_FORM,
+    ) -> Model:
         """Return the model that a builder holds; errors as of `Builder.program`."""
         return cls(
             name,
@@ -147,13 +159,20 @@ class Model:
             build.variable_blocks,
             build.row_blocks,
             build.square_blocks,
+            build.cone_blocks,
             closed_form,
+            method,
         )
 
     @property
     def linear(self) -> MixedIntegerProgram:
         """Rows, bounds and the linear part of the objective."""
         return self.program.linear
+
+    @property
+    def own_method(self) -> str | None:
+        """By which name `solve` knows the closed form or a method of dpopt's own; None if the model has none."""
+        return None if self.closed_form is None else self.method
 
     def solve(
         self,
@@ -167,8 +186,8 @@ class Model:
         Parameters
         ----------
         solver
-            Name of a solver, or a solver; "closed-form" where the model has one. Left out: the closed form, else highs for a
-            linear or mixed-integer and clarabel for a quadratic program.
+            Name of a solver, or a solver; "closed-form" or the name of the model's own method where it has one. Left out: that
+            method, else highs for a linear or mixed-integer and clarabel for a quadratic or conic program.
         seconds
             Time limit.
         limits
@@ -184,7 +203,7 @@ class Model:
         if seconds is not None and limits is not None:
             raise ProgramError("found seconds and limits; give one of them")
         within = limits or SolveLimits(seconds=seconds)
-        if solver == CLOSED_FORM or (solver is None and self.closed_form is not None):
+        if solver in {CLOSED_FORM, self.method} or (solver is None and self.closed_form is not None):
             return self._checked(self._in_closed_form())
         from dpopt.solvers.registry import get_solver
 
@@ -216,10 +235,13 @@ class Model:
         SolverUnavailableError
             There is no such solver here.
         """
-        entries = self.linear.coefficients.size
-        if isinstance(self.program, QuadraticProgram):
-            entries += self.program.square_coefficients.size
-        if solver != CLOSED_FORM and entries > LARGEST_FOR_SOLVERS:
+        quadratic = self._quadratic()
+        entries = self.linear.coefficients.size + (
+            0 if quadratic is None else quadratic.square_coefficients.size
+        )
+        if isinstance(self.program, ConicProgram):
+            entries += self.program.member_coefficients.size
+        if solver not in {CLOSED_FORM, self.method} and entries > LARGEST_FOR_SOLVERS:
             raise ProgramError(
                 f"{self.name} has {entries:,} coefficients here; solvers are handed {LARGEST_FOR_SOLVERS:,} at most. "
                 "Leave the solver out"
@@ -242,23 +264,29 @@ class Model:
         Raises
         ------
         ProgramError
-            The model is quadratic: PuLP holds linear programs only.
+            The model is quadratic or has cones: PuLP holds linear programs only.
         """
         from dpopt.solvers.pulp_other import pulp_problem
 
-        return pulp_problem(self.program, *self._blocks(), name=self.name)[0]
+        return pulp_problem(self._without_cones("PuLP"), *self._blocks(), name=self.name)[0]
 
     def to_cvxpy(self) -> CvxpyNative:
         """Return the model as a `cvxpy.Problem`: a vector for each block of variables, labels on the constraints."""
         from dpopt.solvers.cvxpy_convex import cvxpy_problem
 
-        return cvxpy_problem(self.program, *self._blocks()).problem
+        return cvxpy_problem(self.program, *self._blocks(), tuple(self.cones.values())).problem
 
     def to_mathopt(self) -> MathOptModel:
-        """Return the model as a `Model` of `ortools.math_opt.python.mathopt`."""
+        """Return the model as a `Model` of `ortools.math_opt.python.mathopt`.
+
+        Raises
+        ------
+        ProgramError
+            The model has cones.
+        """
         from dpopt.solvers.math_opt import mathopt_model
 
-        return mathopt_model(self.program, *self._blocks(), name=self.name)
+        return mathopt_model(self._without_cones("MathOpt"), *self._blocks(), name=self.name)
 
     def to_cp_sat(self) -> CpModel:
         """Return the model as a `CpModel` of `ortools.sat.python.cp_model`.
@@ -266,11 +294,11 @@ class Model:
         Raises
         ------
         ProgramError
-            The model has squares, variables that need not be whole, or coefficients that are not.
+            The model has squares, cones, variables that need not be whole, or coefficients that are not.
         """
         from dpopt.solvers.cp_sat import cp_sat_model
 
-        return cp_sat_model(self.program, *self._blocks(), name=self.name)
+        return cp_sat_model(self._without_cones("CP-SAT"), *self._blocks(), name=self.name)
 
     def write(self, path: str | Path) -> None:
         """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT.
@@ -288,27 +316,35 @@ class Model:
             stream.write(text)
 
     def text(self, ending: str) -> bytes:
-        """Return what `write` writes to a file of this ending (".lp", ".mps", ".pbtxt")."""
+        """Return what `write` writes to a file of this ending (".lp", ".mps", ".pbtxt"); errors as of `write`."""
+        program = self._without_cones(f"{ending} files")
         names = [name for block in self.variables.values() for name in block.names()]
         labels = [name for block in self.rows.values() for name in block.names()]
         if ending == ".mps":
             titles = (unlike(part, MPS_REPLACES) for part in (names, labels))
-            return mps_text(self.program, name=self.name, columns=next(titles), rows=next(titles))
+            return mps_text(program, name=self.name, columns=next(titles), rows=next(titles))
         if ending == ".lp":
-            return lp_text(self.program, name=self.name, columns=names, rows=labels)
+            return lp_text(program, name=self.name, columns=names, rows=labels)
         if ending == ".pbtxt":
             from dpopt.solvers.cp_sat import cp_sat_text
 
-            return cp_sat_text(self.program, *self._blocks(), name=self.name)
+            return cp_sat_text(program, *self._blocks(), name=self.name)
         raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps or .pbtxt")
 
     def __str__(self) -> str:
-        kind = "quadratic" if isinstance(self.program, QuadraticProgram) else "linear"
+        quadratic = self._quadratic()
+        kind = "quadratic" if quadratic is not None and quadratic.targets.size else "linear"
         if self.linear.integrality.any():
             kind = "mixed-integer"
-        closed = ", closed form" if self.closed_form is not None else ""
-        lines = [f"{self.name}: {'maximize' if self.linear.maximize else 'minimize'}, {kind}{closed}"]
-        listed = {"variables": self.variables, "rows": self.rows, "squares": self.squares}
+        own = "" if self.own_method is None else f", own method {self.own_method}"
+        kind += " with cones" if self.cones else ""
+        lines = [f"{self.name}: {'maximize' if self.linear.maximize else 'minimize'}, {kind}{own}"]
+        listed = {
+            "variables": self.variables,
+            "rows": self.rows,
+            "squares": self.squares,
+            "cones": self.cones,
+        }
         shown = {
             kind: [(_span(block), f"{block.size:,}") for block in blocks.values()]
             for kind, blocks in listed.items()
@@ -322,14 +358,27 @@ class Model:
 
     def formulas(self, rows: int | None = None) -> list[str]:
         """Return the objective and the rows as formulas; of each block at most so many rows."""
-        return formula(self.program, self.variables, self.rows, self.squares, rows)
+        return formula(self.program, self.variables, self.rows, self.squares, self.cones, rows)
 
     def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
         return tuple(self.variables.values()), tuple(self.rows.values())
 
+    def _quadratic(self) -> QuadraticProgram | None:
+        """Return the part with the squares, if there is one."""
+        program = self.program.quadratic if isinstance(self.program, ConicProgram) else self.program
+        return program if isinstance(program, QuadraticProgram) else None
+
+    def _without_cones(self, form: str) -> MixedIntegerProgram | QuadraticProgram:
+        """Return the program; refuse one with cones, which this form cannot hold."""
+        if isinstance(self.program, ConicProgram):
+            raise ProgramError(f"{self.name} has cones, which {form} cannot hold here; use to_cvxpy()")
+        return self.program
+
     def _in_closed_form(self) -> SolveResult:
         if self.closed_form is None:
-            raise ProgramError(f"{self.name} has no closed form; give a solver (`dpopt solvers` lists them)")
+            raise ProgramError(
+                f"{self.name} has no closed form and no method of its own; give a solver (`dpopt solvers` lists them)"
+            )
         started = perf_counter()
         point, duals = self.closed_form()
         return SolveResult(
@@ -338,7 +387,7 @@ class Model:
             solution=point,
             objective=self.program.evaluate(point),
             bound=None,
-            solver=CLOSED_FORM,
+            solver=self.method,
             version="",
             native_status="computed",
             seconds=perf_counter() - started,

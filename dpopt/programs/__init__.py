@@ -1,14 +1,14 @@
 """What can be optimized, as plain arrays: problems, answers, certificates, and the contract of a solver.
 
 In       arrays: domain sizes, clauses and weights; or an objective, a matrix, bounds.
-Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram` (problems); `SolveResult` (what a solver reports);
+Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram`, `ConicProgram` (problems); `SolveResult` (what a solver reports);
          `Certificate` (what is true).
 Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
          `Capability`; its text form beside mps.py. A new solver does not touch this room.
 
 | file | what it holds |
 |---|---|
-| max_csp.py, mixed_integer.py, quadratic.py | the problems |
+| max_csp.py, mixed_integer.py, quadratic.py, conic.py | the problems |
 | scaling.py | quadratic programs in units in which their entries are near 1 |
 | building.py | linear and quadratic programs built block by block, with names |
 | text.py, mps.py | programs as formulas, LP files and MPS files |
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import Certificate, PointCertificate, certify, certify_point, credible_bound
+from dpopt.programs.conic import Cone, ConicProgram
 from dpopt.programs.duality import dual_bound, linear_relaxation
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
@@ -42,6 +43,8 @@ __all__ = [
     "Builder",
     "Capability",
     "Certificate",
+    "Cone",
+    "ConicProgram",
     "Limit",
     "MaxCsp",
     "MixedIntegerProgram",

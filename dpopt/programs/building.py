@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
+from dpopt.programs.conic import Cone, ConeBlock, ConicProgram, PointProgram
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 
@@ -243,9 +244,11 @@ class Builder:
         self._columns: list[Variables] = []
         self._rows: list[RowBlock] = []
         self._squares: list[tuple[RowBlock, Numbers]] = []
+        self._cones: list[tuple[ConeBlock, RowBlock]] = []
         self.variable_blocks: dict[str, Block] = {}
         self.row_blocks: dict[str, Block] = {}
         self.square_blocks: dict[str, Block] = {}
+        self.cone_blocks: dict[str, Block] = {}
 
     def variables(
         self,
@@ -328,8 +331,83 @@ class Builder:
         weighed = np.broadcast_to(np.asarray(weights, dtype=np.float64), (number,))
         self._squares.append((_row_block(number, entries, targets, np.inf), weighed))
 
-    def program(self) -> MixedIntegerProgram | QuadraticProgram:
-        """Return the program: a quadratic one if squares were added.
+    def cones(
+        self,
+        label: str,
+        kind: Cone,
+        number: int,
+        size: int,
+        *entries: Entries,
+        constants: ArrayLike = 0.0,
+        start: int = 1,
+        inside: Names | None = None,
+    ) -> None:
+        """Add cones of one kind; member m of cone c is the sum of its entries, which name it c * size + m, plus a constant.
+
+        Parameters
+        ----------
+        label
+            As on the page; each once.
+        kind, number, size
+            Kind, how many cones, and members of each; the order of the members is that of `Cone`.
+        entries
+            Member, variable and coefficient, broadcast against each other.
+        constants
+            A number, or an array (number * size,).
+        start, inside
+            What names of cones are made from; see `Block`.
+        """
+        self._added(self.cone_blocks, label, (number,), start, inside)
+        self._cones.append(
+            (ConeBlock(kind, number, size), _row_block(number * size, entries, constants, np.inf))
+        )
+
+    def products(
+        self,
+        label: str,
+        first: Sequence[Entries],
+        second: Sequence[Entries],
+        least: ArrayLike,
+        *,
+        constants: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        start: int = 1,
+        inside: Names | None = None,
+    ) -> None:
+        """Add cones that say  first * (second + constant) >= least > 0,  both factors from 0 up.
+
+        Parameters
+        ----------
+        label
+            As on the page; each once.
+        first, second
+            The two factors: cone, variable and coefficient of each entry.
+        least : (number,) array
+            What the product is at least.
+        constants
+            Added to the second factor; a number, or an array (number,).
+        scale
+            About the ratio of the factors, first to second: the second one is handed over multiplied by it, since solvers like
+            members of one size. It changes nothing else; a number, or an array (number,).
+        start, inside
+            What names of cones are made from; see `Block`.
+        """
+        floor = np.asarray(least, dtype=np.float64)
+        number = floor.size
+        sizes, added = np.broadcast_to(scale, (number,)), np.broadcast_to(constants, (number,))
+        members = np.zeros((number, 3))
+        members[:, 1], members[:, 2] = added * sizes, np.sqrt(floor * sizes)
+        one = [(np.asarray(row) * 3, column, value) for row, column, value in first]
+        two = [
+            (np.asarray(row) * 3 + 1, column, np.asarray(value) * sizes[np.asarray(row)])
+            for row, column, value in second
+        ]
+        self.cones(
+            label, Cone.ROTATED, number, 3, *one, *two, constants=members.ravel(), start=start, inside=inside
+        )
+
+    def program(self) -> PointProgram:
+        """Return the program: one with cones if such were added, a quadratic one if squares were.
 
         Raises
         ------
@@ -343,12 +421,17 @@ class Builder:
             _joined([one.integrality for one in self._columns], np.bool_),
         )
         linear = assembled(columns, self._rows, maximize=self._maximize)
-        if not self._squares:
+        if not self._squares and not self._cones:
             return linear
         squares = stacked([block for block, _ in self._squares])
         starts, variables, coefficients = _by_row(squares, columns.objective.size)
-        weights = np.concatenate([weights for _, weights in self._squares])
-        return QuadraticProgram(linear, starts, variables, coefficients, squares.lower, weights)
+        weights = _joined([weights for _, weights in self._squares], np.float64)
+        quadratic = QuadraticProgram(linear, starts, variables, coefficients, squares.lower, weights)
+        if not self._cones:
+            return quadratic
+        members = stacked([block for _, block in self._cones])
+        entries = _by_row(members, columns.objective.size)
+        return ConicProgram(quadratic, tuple(block for block, _ in self._cones), *entries, members.lower)
 
     def _added(
         self,

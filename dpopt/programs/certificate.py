@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.programs.duality import Dyadic, dual_bound, dual_violation, linear_relaxation, quadratic_bound
+from dpopt.programs.conic import ConicProgram, PointProgram
+from dpopt.programs.duality import (
+    Dyadic,
+    conic_bound,
+    dual_bound,
+    dual_violation,
+    linear_relaxation,
+    quadratic_bound,
+)
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
@@ -168,12 +176,12 @@ def _proven_bound(program: MaxCsp, proven: Fraction | None, objective: int) -> i
 
 @dataclass(frozen=True, slots=True)
 class PointCertificate:
-    """An answer to a `MixedIntegerProgram` or `QuadraticProgram`, checked.
+    """An answer to a `MixedIntegerProgram`, a `QuadraticProgram` or a `ConicProgram`, checked.
 
     Attributes
     ----------
     primal_violation : float
-        By how much the point breaks a row or a bound at worst; 0 for a point that meets them.
+        By how much the point breaks a row, a bound or a cone at worst; 0 for a point that meets them.
     integrality_violation : float
         Largest distance of a variable that must be whole from a whole number.
     objective : Fraction
@@ -201,7 +209,7 @@ class PointCertificate:
     reported_gap: Fraction | None
 
 
-def certify_point(program: MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> PointCertificate:
+def certify_point(program: PointProgram, result: SolveResult) -> PointCertificate:
     """Check an answer; of the result only `solution`, `duals` and `bound` are read.
 
     Raises
@@ -216,12 +224,13 @@ def certify_point(program: MixedIntegerProgram | QuadraticProgram, result: Solve
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
     linear = program.linear
     whole = point[linear.integrality]
+    relaxed = linear_relaxation(program) if isinstance(program, MixedIntegerProgram) else program
     objective = exact_objective(program, point)
     sense = 1 if program.maximize else -1
     proven, pushed = _proven(program, point, result.duals)
     reported = result.bound
     return PointCertificate(
-        primal_violation=linear_relaxation(linear).violation(point),
+        primal_violation=relaxed.violation(point),
         integrality_violation=float(np.abs(whole - np.round(whole)).max(initial=0.0)),
         objective=objective,
         dual_violation=pushed,
@@ -232,8 +241,10 @@ def certify_point(program: MixedIntegerProgram | QuadraticProgram, result: Solve
     )
 
 
-def exact_objective(program: MixedIntegerProgram | QuadraticProgram, point: NDArray[np.float64]) -> Fraction:
+def exact_objective(program: PointProgram, point: NDArray[np.float64]) -> Fraction:
     """Return the objective at a finite point (n,), without any rounding."""
+    if isinstance(program, ConicProgram):
+        return exact_objective(program.quadratic, point)
     x = Dyadic.of(point)
     linear = Dyadic.of(program.objective).times(x).total()
     if isinstance(program, MixedIntegerProgram):
@@ -244,7 +255,7 @@ def exact_objective(program: MixedIntegerProgram | QuadraticProgram, point: NDAr
 
 
 def _proven(
-    program: MixedIntegerProgram | QuadraticProgram,
+    program: PointProgram,
     point: NDArray[np.float64],
     duals: NDArray[np.float64] | None,
 ) -> tuple[Fraction | None, float | None]:
@@ -253,10 +264,23 @@ def _proven(
         return None, None
     if isinstance(program, MixedIntegerProgram):
         return dual_bound(program, duals), dual_violation(program, program.objective, duals)
-    pulls = (program.weights * program.residuals(point))[
-        program.square_of_entry()
-    ] * program.square_coefficients
-    gradient = program.objective + np.bincount(
-        program.square_columns, weights=pulls, minlength=program.number_of_variables
-    )
+    if isinstance(program, ConicProgram):
+        rows = program.linear.number_of_rows
+        pushed = program.proving(duals[rows:])[program.member_of_entry()] * program.member_coefficients
+        gradient = _gradient(program.quadratic, point) - _by_variable(program, program.member_columns, pushed)
+        return conic_bound(program, point, duals), dual_violation(program.linear, gradient, duals[:rows])
+    gradient = _gradient(program, point)
     return quadratic_bound(program, point, duals), dual_violation(program.linear, gradient, duals)
+
+
+def _gradient(program: QuadraticProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    pulls = (program.weights * program.residuals(point))[program.square_of_entry()]
+    return program.objective + _by_variable(
+        program, program.square_columns, pulls * program.square_coefficients
+    )
+
+
+def _by_variable(
+    program: PointProgram, columns: NDArray[np.int32], terms: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(columns, weights=terms, minlength=program.number_of_variables), np.float64)

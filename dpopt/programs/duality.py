@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
+from dpopt.programs.conic import ConicProgram
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 
@@ -136,6 +137,8 @@ GRID = 2**8 * 3**2 * 5 * 7 * 11 * 13
 """Multipliers are rounded to multiples of 1 / 11,531,520: dual solutions at a vertex of a program with small whole
 coefficients are fractions with small denominators, and those stay as they are."""
 
+_FINEST = 28  # powers of two that the grid of convex programs may add
+
 LARGEST_MULTIPLIER = 1e11
 """A multiplier beyond is taken as a solver's breakdown and replaced by 0 (which is as valid as any other)."""
 
@@ -171,12 +174,15 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
 
     Source: weak duality; the statement and its proof are at the top of this file.
     """
-    y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals)
-    return _weak_duality(program, y, reduced) if np.isfinite(_side(program, reduced)).all() else None
+    y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals, GRID)
+    return _weak_duality(program, y, reduced, GRID) if np.isfinite(_side(program, reduced)).all() else None
 
 
 def quadratic_bound(
-    program: QuadraticProgram, point: NDArray[np.float64], duals: NDArray[np.float64]
+    program: QuadraticProgram,
+    point: NDArray[np.float64],
+    duals: NDArray[np.float64],
+    objective: Dyadic | None = None,
 ) -> Fraction | None:
     """Return a lower bound on a convex quadratic program's optimum that holds for any point and multipliers.
 
@@ -193,6 +199,8 @@ def quadratic_bound(
         Where the tangents touch; any finite point.
     duals : (r,) float64
         Row multipliers, as for `dual_bound`.
+    objective : (n,) Dyadic, optional
+        Stands in for the linear coefficients.
 
     Raises
     ------
@@ -205,10 +213,10 @@ def quadratic_bound(
     slope = Dyadic.of(program.residuals(point))  # rounded, which is as good as any other
     target, pull = Dyadic.of(program.targets), Dyadic.of(program.weights).times(slope)
     terms = Dyadic.of(program.square_coefficients).times(pull.take(program.square_of_entry()))
-    gradient = Dyadic.of(program.objective).minus(
-        terms.scaled(-1).sum_by(program.square_columns, program.number_of_variables)
-    )
-    y, reduced = _reduced_costs(linear, gradient, duals)
+    costs = Dyadic.of(program.objective) if objective is None else objective
+    gradient = costs.minus(terms.scaled(-1).sum_by(program.square_columns, program.number_of_variables))
+    grid = _fine_grid(duals)
+    y, reduced = _reduced_costs(linear, gradient, duals, grid)
     stuck = ~np.isfinite(_side(linear, reduced))
     square, sign = _own_squares(program)
     if (square[stuck] < 0).any():
@@ -216,17 +224,53 @@ def quadratic_bound(
     moved = square[stuck]
     change = reduced.take(np.flatnonzero(stuck)).times(
         Dyadic.whole(sign[stuck])
-    )  # of p, in units of 1 / GRID
+    )  # of p, in units of 1 / grid
     free = Dyadic(np.where(stuck, 0, reduced.numerators), reduced.shift)
     kept = np.ones(program.targets.size, dtype=np.bool_)
     kept[moved] = False
     rest = np.flatnonzero(kept)
     tangents = pull.take(rest).times(target.take(rest)).total()
     tangents += pull.take(rest).times(slope.take(rest)).total() / 2
-    new = pull.take(moved).scaled(GRID).minus(change.scaled(-1))
-    tangents += new.times(target.take(moved)).total() / GRID
-    squares = _halved_squares(new, program.weights[moved])
-    return None if squares is None else _weak_duality(linear, y, free) - tangents - squares
+    new = pull.take(moved).scaled(grid).minus(change.scaled(-1))
+    tangents += new.times(target.take(moved)).total() / grid
+    squares = _halved_squares(new, program.weights[moved], grid)
+    return None if squares is None else _weak_duality(linear, y, free, grid) - tangents - squares
+
+
+def conic_bound(
+    program: ConicProgram, point: NDArray[np.float64], duals: NDArray[np.float64]
+) -> Fraction | None:
+    """Return a lower bound on the optimum of a program with cones that holds for any point and multipliers.
+
+    With z in the dual of the cones, z . (F x + constants) >= 0 for every feasible x, so that the objective is at least itself
+    less that product: a quadratic program without cones, with c - F'z for c, less z . constants.
+
+    Parameters
+    ----------
+    program
+        The program.
+    point : (n,) float64
+        Where the tangents of squares touch; any finite point.
+    duals : (r + m,) float64
+        Multipliers of the rows, then of the members of cones; these are moved into the duals of their cones.
+
+    Raises
+    ------
+    ProgramError
+        Point or multipliers do not fit the program.
+    """
+    rows, members = program.linear.number_of_rows, program.constants.size
+    if duals.shape != (rows + members,):
+        raise ProgramError(
+            f"there are {duals.size} multipliers; this program has {rows} rows and {members} members"
+        )
+    z = Dyadic.of(program.proving(duals[rows:]))
+    pulls = Dyadic.of(program.member_coefficients).times(z.take(program.member_of_entry()))
+    costs = Dyadic.of(program.objective).minus(
+        pulls.sum_by(program.member_columns, program.number_of_variables)
+    )
+    rest = quadratic_bound(program.quadratic, point, duals[:rows], costs)
+    return None if rest is None else rest - z.times(Dyadic.of(program.constants)).total()
 
 
 def _own_squares(program: QuadraticProgram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -242,9 +286,9 @@ def _own_squares(program: QuadraticProgram) -> tuple[NDArray[np.int64], NDArray[
     return square, sign
 
 
-def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64]) -> Fraction | None:
-    """Return the sum of p^2 / (2 w), for p in units of 1 / GRID, rounded up; None if it is beyond every float."""
-    unit = Fraction(1, GRID * 2**pulls.shift)
+def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64], grid: int) -> Fraction | None:
+    """Return the sum of p^2 / (2 w), for p in units of 1 / grid, rounded up; None if it is beyond every float."""
+    unit = Fraction(1, grid * 2**pulls.shift)
     try:
         sizes = np.array([float(abs(one) * unit) for one in pulls.numerators.tolist()], dtype=np.float64)
     except OverflowError:
@@ -285,17 +329,17 @@ def dual_violation(
 
 
 def _reduced_costs(
-    program: MixedIntegerProgram, objective: Dyadic, duals: NDArray[np.float64]
+    program: MixedIntegerProgram, objective: Dyadic, duals: NDArray[np.float64], grid: int
 ) -> tuple[Dyadic, Dyadic]:
-    """Return multipliers of a maximization and the reduced costs that they leave, both in units of 1 / GRID."""
+    """Return multipliers of a maximization and the reduced costs that they leave, both in units of 1 / grid."""
     if duals.shape != program.row_lower.shape:
         raise ProgramError(
             f"there are {duals.size} multipliers of shape {duals.shape}; this program has {program.number_of_rows} rows"
         )
     sense = 1 if program.maximize else -1
-    y = Dyadic.whole(_on_grid(program, sense * duals.astype(np.float64)))
+    y = Dyadic.whole(_on_grid(program, sense * duals.astype(np.float64), grid))
     entries = Dyadic.of(program.coefficients).times(y.take(program.row_of_entry()))
-    reduced = objective.scaled(sense * GRID).minus(
+    reduced = objective.scaled(sense * grid).minus(
         entries.sum_by(program.columns, program.number_of_variables)
     )
     return y, reduced
@@ -306,17 +350,24 @@ def _side(program: MixedIntegerProgram, reduced: Dyadic) -> NDArray[np.float64]:
     return np.where(reduced.positive(), program.upper, np.where(reduced.negative(), program.lower, 0.0))
 
 
-def _weak_duality(program: MixedIntegerProgram, y: Dyadic, reduced: Dyadic) -> Fraction:
+def _weak_duality(program: MixedIntegerProgram, y: Dyadic, reduced: Dyadic, grid: int) -> Fraction:
     """Return the right-hand side of the theorem above; sides that count are finite."""
     row_side = np.where(y.positive(), program.row_upper, np.where(y.negative(), program.row_lower, 0.0))
     total = y.times(Dyadic.of(row_side)).total() + reduced.times(Dyadic.of(_side(program, reduced))).total()
-    return (1 if program.maximize else -1) * total / GRID
+    return (1 if program.maximize else -1) * total / grid
 
 
-def _on_grid(program: MixedIntegerProgram, multipliers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return multipliers of a maximization as whole multiples of 1 / GRID that use finite sides of rows only."""
+def _fine_grid(duals: NDArray[np.float64]) -> int:
+    """Return a multiple of GRID as fine as int64 allows: duals of squares and cones are no small fractions."""
+    usable = duals[np.isfinite(duals) & (np.abs(duals) <= LARGEST_MULTIPLIER)]
+    largest = float(np.abs(usable).max(initial=1.0))
+    return GRID << max(0, min(_FINEST, int(np.log2(_ROOM / (GRID * largest))) - 1))
+
+
+def _on_grid(program: MixedIntegerProgram, multipliers: NDArray[np.float64], grid: int) -> NDArray[np.int64]:
+    """Return multipliers of a maximization as whole multiples of 1 / grid that use finite sides of rows only."""
     usable = np.isfinite(multipliers) & (np.abs(multipliers) <= LARGEST_MULTIPLIER)
-    whole: NDArray[np.int64] = np.rint(np.where(usable, multipliers, 0.0) * GRID).astype(np.int64)
+    whole: NDArray[np.int64] = np.rint(np.where(usable, multipliers, 0.0) * grid).astype(np.int64)
     whole[(whole > 0) & np.isposinf(program.row_upper)] = 0
     whole[(whole < 0) & np.isneginf(program.row_lower)] = 0
     return whole

@@ -196,9 +196,9 @@ class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
 
-def with_arrays(digest: hashlib._Hash, program: _Dataclass) -> str:
-    """Return a fingerprint in hex, the arrays of a program (all its fields but the first) added in little-endian form."""
-    for field in fields(program)[1:]:
+def with_arrays(digest: hashlib._Hash, program: _Dataclass, without: int = 1) -> str:
+    """Return a fingerprint in hex, the arrays of a program (all fields but so many first ones) added in little-endian form."""
+    for field in fields(program)[without:]:
         array = getattr(program, field.name) + 0  # no negative zeros
         digest.update(f"\n{field.name} {array.size}\n".encode())
         digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())

@@ -10,12 +10,12 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol
 
+from dpopt.programs.conic import ConicProgram, PointProgram
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 
-Program = MaxCsp | MixedIntegerProgram | QuadraticProgram
+Program = MaxCsp | PointProgram
 """Everything that a solver may be handed."""
 
 
@@ -29,6 +29,7 @@ class Capability(enum.Enum):
     MIP = "mixed-integer programs"
     WHOLE = "linear programs in bounded whole numbers, with whole coefficients"
     CONVEX_QP = "convex quadratic programs"
+    CONES = "convex programs with second-order and exponential cones"
     DUALS = "dual values"
     WARM_START = "starts from a hint"
     PRESOLVES = "has its own presolve of weighted clauses; dpopt presolves for the other solvers"
@@ -64,7 +65,9 @@ def why_refused(solver: Solver, program: Program) -> str | None:
     """
     if isinstance(program, MaxCsp):
         return _why_refused_clauses(solver, program)
-    if isinstance(program, QuadraticProgram):
+    if isinstance(program, ConicProgram):
+        needed, kind = Capability.CONES, "programs with cones"
+    elif isinstance(program, QuadraticProgram):
         needed, kind = Capability.CONVEX_QP, "quadratic programs"
     elif Capability.WHOLE in solver.capabilities and Capability.MIP not in solver.capabilities:
         reason = program.why_not_whole()

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.programs.building import Block
+from dpopt.programs.conic import Cone, ConicProgram, PointProgram
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
 
@@ -25,37 +27,39 @@ Term = tuple[float, str]
 
 
 def formula(
-    program: MixedIntegerProgram | QuadraticProgram,
+    program: PointProgram,
     variables: Mapping[str, Block],
     rows: Mapping[str, Block],
     squares: Mapping[str, Block],
+    cones: Mapping[str, Block],
     shown: int | None = None,
 ) -> list[str]:
     """Return objective and rows as formulas, one per line: `IR-3[1]: - s[1] + s[2] >= 0`.
 
     Parameters
     ----------
-    program, variables, rows, squares
+    program, variables, rows, squares, cones
         The program and the blocks that name its parts.
     shown
-        Rows and squares of each block, at most; None for all. Where it is given, long sums end with "...".
+        Rows, squares and cones of each block, at most; None for all. Where it is given, long sums end with "...".
     """
     linear = program.linear
     names = np.array([name for block in variables.values() for name in block.names()], dtype=np.object_)
     most = None if shown is None else _TERMS
     lines = []
-    if isinstance(program, QuadraticProgram):
+    quadratic = program.quadratic if isinstance(program, ConicProgram) else program
+    if isinstance(quadratic, QuadraticProgram):
         for block in squares.values():
             for number, name in _numbered(block, shown):
-                part = slice(int(program.square_starts[number]), int(program.square_starts[number + 1]))
+                part = slice(int(quadratic.square_starts[number]), int(quadratic.square_starts[number + 1]))
                 pairs = zip(
-                    program.square_coefficients[part].tolist(),
-                    names[program.square_columns[part]],
+                    quadratic.square_coefficients[part].tolist(),
+                    names[quadratic.square_columns[part]],
                     strict=True,
                 )
-                target = -float(program.targets[number])
+                target = -float(quadratic.targets[number])
                 inside = _sum(pairs, most) + (_signed(target, "") if target else "")
-                weight = float(program.weights[number])
+                weight = float(quadratic.weights[number])
                 factor = "1/2" if weight == 1 else f"{weight / 2:.6g}"
                 lines.append(f"{name}: {factor} ({_trimmed(inside)})^2")
     used = np.flatnonzero(linear.objective)
@@ -68,6 +72,43 @@ def formula(
             pairs = zip(linear.coefficients[part].tolist(), names[linear.columns[part]], strict=True)
             low, high = float(linear.row_lower[number]) + 0.0, float(linear.row_upper[number]) + 0.0  # no -0
             lines.append(f"{name}: {_between(_trimmed(_sum(pairs, most)) or '0', low, high)}")
+    if isinstance(program, ConicProgram):
+        lines += _cone_formulas(program, names, cones, shown)
+    return lines
+
+
+def _cone_formulas(
+    program: ConicProgram, names: NDArray[np.object_], cones: Mapping[str, Block], shown: int | None
+) -> list[str]:
+    """Return each cone as a formula, such as `NA-3[1]: v[1] (2 s[1] + 0.5) >= |(3)|^2`."""
+    most, first, lines = None if shown is None else _TERMS, 0, []
+
+    def member(number: int) -> str:
+        part = slice(int(program.member_starts[number]), int(program.member_starts[number + 1]))
+        pairs = zip(
+            program.member_coefficients[part].tolist(), names[program.member_columns[part]], strict=True
+        )
+        constant = float(program.constants[number])
+        return _trimmed(_sum(pairs, most) + (_signed(constant, "") if constant else "")) or "0"
+
+    for block, part in zip(cones.values(), program.blocks, strict=True):
+        for number, name in _numbered(block, shown):
+            at = first + (number - block.first) * part.size
+            sums = [
+                member(at + place) for place in range(part.size if most is None else min(part.size, most))
+            ]
+            if len(sums) < part.size:
+                sums.append("...")
+            if part.kind is Cone.SECOND_ORDER:
+                text = f"{sums[0]} >= |({', '.join(sums[1:])})|"
+            elif part.kind is Cone.ROTATED:
+                text = f"({sums[0]}) ({sums[1]}) >= |({', '.join(sums[2:])})|^2"
+            else:
+                power = f"exp(({sums[0]}) / ({sums[1]}))"
+                text = f"exp({sums[0]})" if sums[1] == "1" else f"({sums[1]}) {power}"
+                text += f" <= {sums[2]}"
+            lines.append(f"{name}: {text}")
+        first += part.number * part.size
     return lines
 
 

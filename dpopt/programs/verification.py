@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.programs.certificate import TOLERANCE, credible_bound, rounded_down
+from dpopt.programs.conic import PointProgram, number_of_multipliers
 from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveResult, Termination
 
 LARGEST_VIOLATION = 1e-5
@@ -18,15 +18,15 @@ LARGEST_VIOLATION = 1e-5
 that exceeds 1, is not passed on. (CBC writes eight digits.)"""
 
 
-def verified(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> SolveResult:
+def verified(program: MaxCsp | PointProgram, result: SolveResult) -> SolveResult:
     """Return the result with everything replaced that program and solution contradict.
 
-    Duals that are not one finite number for each row are dropped. The objective is evaluated anew, exactly for a
-    MaxCsp. A solution that is not feasible is dropped and the result becomes IMPRECISE (FAILED where the point does not
-    even fit the program). A bound that falls short of the objective by rounding is raised to it; one that the objective
-    disproves is dropped. "Optimal" with a gap left becomes a gap limit; a MaxCsp whose bound, rounded down to an integer,
-    meets the objective is optimal. What was claimed and contradicted stays in the report: `claimed_objective` (better than
-    the solution is) and `claimed_bound`.
+    Duals that are not one finite number for each row and member of a cone are dropped. The objective is evaluated anew,
+    exactly for a MaxCsp. A solution that is not feasible is dropped and the result becomes IMPRECISE (FAILED where the point
+    does not even fit the program). A bound that falls short of the objective by rounding is raised to it; one that the
+    objective disproves is dropped. "Optimal" with a gap left becomes a gap limit; a MaxCsp whose bound, rounded down to an
+    integer, meets the objective is optimal. What was claimed and contradicted stays in the report: `claimed_objective`
+    (better than the solution is) and `claimed_bound`.
     """
     if not _duals_fit(program, result):
         result = replace(result, duals=None)
@@ -38,17 +38,17 @@ def verified(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: S
     return replace(checked, report={**_contradicted(program, result, checked), **checked.report})
 
 
-def _duals_fit(program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> bool:
-    """Return whether there are no duals, or one finite number for each row."""
+def _duals_fit(program: MaxCsp | PointProgram, result: SolveResult) -> bool:
+    """Return whether there are no duals, or one finite number for each row and each member of a cone."""
     if result.duals is None:
         return True
     if isinstance(program, MaxCsp):
         return False
-    return result.duals.shape == (program.linear.number_of_rows,) and bool(np.isfinite(result.duals).all())
+    return result.duals.shape == (number_of_multipliers(program),) and bool(np.isfinite(result.duals).all())
 
 
 def _contradicted(
-    program: MaxCsp | MixedIntegerProgram | QuadraticProgram, result: SolveResult, checked: SolveResult
+    program: MaxCsp | PointProgram, result: SolveResult, checked: SolveResult
 ) -> dict[str, float]:
     """Return the claims of a result that its own solution contradicts by more than rounding."""
     if result.objective is None or checked.objective is None:
@@ -87,7 +87,7 @@ def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
     return _with_gap_named(changed)
 
 
-def _verified_point(program: MixedIntegerProgram | QuadraticProgram, result: SolveResult) -> SolveResult:
+def _verified_point(program: PointProgram, result: SolveResult) -> SolveResult:
     values = result.require_solution()
     if values.shape != program.objective.shape or not np.isfinite(values).all():
         return _without_solution(
@@ -118,9 +118,7 @@ def _with_gap_named(result: SolveResult) -> SolveResult:
     return replace(result, termination=Termination.LIMIT, limit=Limit.GAP)
 
 
-def _snapped(
-    program: MixedIntegerProgram | QuadraticProgram, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _snapped(program: PointProgram, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the point with integer variables rounded and all variables inside their bounds."""
     point = values
     if isinstance(program, MixedIntegerProgram):

@@ -122,7 +122,7 @@ class CpSat:
         """Solve a MaxCsp, or a program in whole numbers."""
         from ortools.sat.python import cp_model
 
-        if isinstance(program, QuadraticProgram):
+        if not isinstance(program, MaxCsp | MixedIntegerProgram):
             raise ProgramError("cp-sat takes a MaxCsp or a linear program in whole numbers")
         history = History(beyond=_INFINITE)
         posed = _of_clauses(program, hint) if isinstance(program, MaxCsp) else _of_program(program, hint)

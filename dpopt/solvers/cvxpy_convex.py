@@ -1,7 +1,7 @@
-"""Linear and convex quadratic programs through CVXPY, by Clarabel, OSQP, SCS and HiGHS, and what their statuses mean.
+"""Linear, convex quadratic and conic programs through CVXPY, by Clarabel, OSQP, SCS and HiGHS, and what their statuses mean.
 
-Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows and bounds (`cvxpy_problem`), a quadratic one in
-units in which its entries are near 1 (`Scaled`).
+Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows, bounds and cones (`cvxpy_problem`); a
+quadratic program in units in which its entries are near 1 (`Scaled`).
 
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.building import Block
+from dpopt.programs.conic import Cone, ConicProgram, PointProgram
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
@@ -116,16 +117,19 @@ class CvxpyConvex:
     """
 
     name: str
-    capabilities: frozenset[Capability] = frozenset(
-        {Capability.LP, Capability.CONVEX_QP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT}
-    )
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the library accepts and gives."""
+        known = {Capability.LP, Capability.CONVEX_QP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT}
+        return frozenset(known | {Capability.CONES} if LIBRARIES[self.name].cones else known)
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
-        """Solve a linear or a quadratic program."""
+        """Solve a linear or a quadratic program, or one with cones."""
         for name in KEPT_OUT:
             sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # None: an import of it fails
         if isinstance(program, MaxCsp):
-            raise ProgramError(f"{self.name} takes linear and quadratic programs")
+            raise ProgramError(f"{self.name} takes linear, quadratic and conic programs")
         library = LIBRARIES[self.name]
         scaled = Scaled.of(program) if isinstance(program, QuadraticProgram) else None
         written = cvxpy_problem(program if scaled is None else scaled.program)
@@ -172,7 +176,9 @@ class CvxpyProblem:
     variables
         One flat variable for each block.
     constraints
-        Each constraint with the rows that it stands for, and the sign of its duals.
+        Each constraint on rows with the rows that it stands for, and the sign of its duals.
+    cones
+        Each constraint on cones with their kind, in the order of the members.
     number_of_rows
         Rows of the program.
     """
@@ -180,6 +186,7 @@ class CvxpyProblem:
     problem: cvxpy.Problem
     variables: list[cvxpy.Variable]
     constraints: list[tuple[cvxpy.Constraint, NDArray[np.int64], float]]
+    cones: list[tuple[cvxpy.Constraint, Cone]]
     number_of_rows: int
 
     def point(self) -> NDArray[np.float64] | None:
@@ -190,19 +197,28 @@ class CvxpyProblem:
         return np.concatenate([np.zeros(0), *(np.atleast_1d(np.asarray(one, np.float64)) for one in values)])
 
     def duals(self) -> NDArray[np.float64] | None:
-        """Return the dual of each row; a row with two sides has two constraints, of which one at most is active."""
+        """Return the dual of each row, then of each member of a cone.
+
+        A row with two sides has two constraints, of which one at most is active.
+        """
         total = np.zeros(self.number_of_rows)
         for constraint, row, sign in self.constraints:
             if constraint.dual_value is None:
                 return None
             total[row] += sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
-        return total
+        parts = [total]
+        for constraint, kind in self.cones:
+            if any(one is None for one in constraint.dual_value):
+                return None
+            parts.append(_member_duals(constraint, kind))
+        return np.concatenate(parts)
 
 
 def cvxpy_problem(
-    program: MixedIntegerProgram | QuadraticProgram,
+    program: PointProgram,
     variables: Sequence[Block] = (),
     rows: Sequence[Block] = (),
+    cones: Sequence[Block] = (),
 ) -> CvxpyProblem:
     """Return the program in CVXPY's objects: a vector for each block of variables, a constraint for each side of a block."""
     import cvxpy
@@ -221,9 +237,12 @@ def cvxpy_problem(
         return sum(terms[1:], terms[0])
 
     objective = cvxpy.sum(product(csr_array(linear.objective[None, :])))
-    if isinstance(program, QuadraticProgram) and program.targets.size:
-        roots = np.sqrt(program.weights)
-        objective += cvxpy.sum_squares(product(program.square_matrix(roots)) - roots * program.targets) / 2
+    quadratic = program.quadratic if isinstance(program, ConicProgram) else program
+    if isinstance(quadratic, QuadraticProgram) and quadratic.targets.size:
+        roots = np.sqrt(quadratic.weights)
+        objective += (
+            cvxpy.sum_squares(product(quadratic.square_matrix(roots)) - roots * quadratic.targets) / 2
+        )
     matrix = linear.matrix()
     sense = 1.0 if linear.maximize else -1.0
     constraints = []
@@ -244,9 +263,48 @@ def cvxpy_problem(
                 constraint = sums <= bound if side else sums == bound
             constraint.set_label(block.symbol)
             constraints.append((constraint, chosen, sense if side >= 0 else -sense))
+    coned = _cone_constraints(program, product, cones) if isinstance(program, ConicProgram) else []
     goal = cvxpy.Maximize(objective) if linear.maximize else cvxpy.Minimize(objective)
-    problem = cvxpy.Problem(goal, [one for one, _, _ in constraints])
-    return CvxpyProblem(problem, found, constraints, linear.number_of_rows)
+    problem = cvxpy.Problem(goal, [*(one for one, _, _ in constraints), *(one for one, _ in coned)])
+    return CvxpyProblem(problem, found, constraints, coned, linear.number_of_rows)
+
+
+def _cone_constraints(
+    program: ConicProgram,
+    product: Callable[[csr_array[np.float64]], cvxpy.Expression],
+    labels: Sequence[Block],
+) -> list[tuple[cvxpy.Constraint, Cone]]:
+    """Return one constraint for each block of cones, with its kind."""
+    import cvxpy
+
+    matrix, found, first = program.member_matrix(), [], 0
+    for place, block in enumerate(program.blocks):
+        number, size = block.number, block.size
+        members = np.arange(first, first + number * size).reshape(number, size)
+        first += number * size
+        sums = [product(matrix[one]) + program.constants[one] for one in members.T]
+        if block.kind is Cone.EXPONENTIAL:
+            constraint = cvxpy.ExpCone(*sums)
+        elif block.kind is Cone.SECOND_ORDER:
+            constraint = cvxpy.SOC(sums[0], cvxpy.vstack(sums[1:]), axis=0)
+        else:
+            p, q, *rest = sums
+            constraint = cvxpy.SOC(p + q, cvxpy.vstack([p - q, *(2 * one for one in rest)]), axis=0)
+        if labels:
+            constraint.set_label(labels[place].symbol)
+        found.append((constraint, block.kind))
+    return found
+
+
+def _member_duals(constraint: cvxpy.Constraint, kind: Cone) -> NDArray[np.float64]:
+    """Return the duals of the members of a block of cones, cone by cone."""
+    if kind is Cone.EXPONENTIAL:
+        return np.column_stack([np.ravel(one) for one in constraint.dual_value]).ravel()
+    head, rest = np.ravel(constraint.dual_value[0]), np.asarray(constraint.dual_value[1], dtype=np.float64)
+    rest = rest.reshape(-1, head.size)
+    if kind is Cone.SECOND_ORDER:
+        return np.vstack((head, rest)).T.ravel()
+    return np.vstack((head + rest[0], head - rest[0], 2.0 * rest[1:])).T.ravel()
 
 
 def _cvxpy_variable(program: MixedIntegerProgram, block: Block) -> cvxpy.Variable:
@@ -286,7 +344,7 @@ class _Library:
     """One solver behind CVXPY.
 
     `code` and `words` find the status in what the library answers; the words are the code where they are left out.
-    `iterates`: at a limit it leaves its last iterate (HiGHS leaves zeros, which CVXPY copies).
+    `iterates`: at a limit it leaves its last iterate (HiGHS leaves zeros, which CVXPY copies). `cones`: it takes cones.
     """
 
     name: str
@@ -296,6 +354,7 @@ class _Library:
     code: Callable[[object], object]
     words: Callable[[object], object] | None = None
     iterates: bool = True
+    cones: bool = False
 
     def native(self, answer: object) -> tuple[str, str]:
         """Return the status by the name in `statuses`, and the status in the library's words."""
@@ -369,9 +428,11 @@ def _entry(*keys: str) -> Callable[[object], object]:
 
 
 LIBRARIES: dict[str, _Library] = {
-    "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, attrgetter("status")),
+    "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, attrgetter("status"), cones=True),
     "osqp": _Library("OSQP", "osqp", OSQP, _osqp, attrgetter("info.status_val"), attrgetter("info.status")),
-    "scs": _Library("SCS", "scs", SCS, _scs, _entry("info", "status_val"), _entry("info", "status")),
+    "scs": _Library(
+        "SCS", "scs", SCS, _scs, _entry("info", "status_val"), _entry("info", "status"), cones=True
+    ),
     "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _entry("model_status"), iterates=False),
 }
 """Names in the registry."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.programs.conic import ConicProgram
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
@@ -63,7 +64,7 @@ class Gurobi:
         """Solve a MixedIntegerProgram or a QuadraticProgram."""
         import gurobipy
 
-        if isinstance(program, MaxCsp):
+        if isinstance(program, MaxCsp | ConicProgram):
             raise ProgramError("gurobi takes a MixedIntegerProgram or a QuadraticProgram")
         linear = program.linear
         history = History(beyond=_INFINITE)

@@ -76,7 +76,10 @@ def test_models_are_compared_by_name_with_their_certificates(tmp_path: Path) -> 
             assert abs(row["proven_gap"]) <= 1e-6 * max(1, abs(row["value"]))
             assert row["remarks"] == ["proven optimal"]
     refused = rows["whole_tree_consistency", "closed-form"]
-    assert (refused["status"], refused["detail"]) == ("refused", "the model has no closed form")
+    assert (refused["status"], refused["detail"]) == (
+        "refused",
+        "the model has no closed form and no method of its own",
+    )
     assert rows["isotonic_regression", "local-search"]["status"] == "refused"
     assert [one["false_claims"] for one in found["summary"]] == [0] * 4
 

@@ -16,6 +16,7 @@ from dpopt.comparison.instances import Instance
 from dpopt.errors import ProgramError
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, build_model
+from dpopt.programs.conic import ConicProgram
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Termination
 from dpopt.queries.ranges.tree import Tree
@@ -73,7 +74,10 @@ for name, model in built.items():
 _MATHOPT = """
 from ortools.math_opt.python import mathopt
 for name, model in built.items():
-    native = model.to_mathopt()
+    try:
+        native = model.to_mathopt()
+    except models.ProgramError:
+        continue
     columns = sorted(native.variables(), key=lambda one: one.id)
     sums = sorted(native.linear_constraints(), key=lambda one: one.id)
     agree(model, [one.name for one in columns], [one.integer for one in columns], [one.name for one in sums])
@@ -106,7 +110,7 @@ _FILES = """
 import highspy
 from dpopt.programs.text import MPS_REPLACES, _allowed, unlike
 for name, model in built.items():
-    for ending in (".lp", ".mps"):
+    for ending in () if model.cones else (".lp", ".mps"):
         path = Path(sys.argv[1]) / f"model{ending}"
         model.write(path)
         solver = highspy.Highs()
@@ -151,12 +155,23 @@ def test_default_and_other_solvers_find_one_certified_optimum(name: str) -> None
     assert default.certificate.primal_violation <= 1e-6
     if model.closed_form is None:
         return
-    assert default.result.solver == "closed-form"
-    other = model.solve("clarabel" if model.squares else "highs")
+    assert default.result.solver == model.own_method
+    other = model.solve("clarabel" if model.squares or model.cones else "highs")
     assert other.objective == pytest.approx(default.objective, rel=1e-6, abs=1e-6)
     assert default.objective is not None
     assert other.objective is not None
     assert default.objective <= other.objective + 1e-6 * max(1.0, abs(other.objective))
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+@pytest.mark.parametrize("name", [name for name in NAMES if build_model(name).cones])
+def test_duals_prove_the_optimum_of_a_model_with_cones(name: str, solver: str) -> None:
+    found = build_model(name).solve(solver)
+    assert found.termination is Termination.OPTIMAL
+    assert found.certificate is not None
+    assert found.certificate.proven_gap is not None
+    assert abs(float(found.certificate.proven_gap)) <= 1e-6
+    assert found.certificate.primal_violation <= 1e-7
 
 
 @pytest.mark.parametrize("name", ["isotonic_regression", "tree_consistency"])
@@ -249,6 +264,8 @@ def test_every_name_is_used_once(name: str) -> None:
         assert len(names) == len(set(names)) == number
     if isinstance(model.program, QuadraticProgram):
         assert sum(block.size for block in model.squares.values()) == model.program.targets.size
+    if isinstance(model.program, ConicProgram):
+        assert [block.size for block in model.cones.values()] == [one.number for one in model.program.blocks]
 
 
 @pytest.mark.parametrize("instance", RESPONSES, ids=lambda one: one.name)
@@ -274,6 +291,26 @@ def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulatio
         ("minimax_polynomial", {"target": "nor", "k": 3, "degree": 1}, "predicate"),
         ("minimax_polynomial", {"target": "or", "degree": 1}, "number of conditions"),
         ("tree_consistency", {"bins": 4, "branching": 2, "values": [1], "variances": [1]}, "7 nodes"),
+        ("answer_polynomial", {"target": [None, None], "deviations": [0.1], "zeta": 1}, "expected some"),
+        ("answer_polynomial", {"target": [0, 1], "deviations": [-0.1], "zeta": 1}, "above 0"),
+        ("noise_allocation", {"sizes": [3], "marginals": [[1]], "rho": 1, "size": 9}, "attribute"),
+        ("noise_allocation", {"sizes": [3], "marginals": [], "rho": 1, "size": 9}, "no marginal"),
+        ("noise_allocation", {"sizes": [3], "marginals": [[0]], "rho": 0, "size": 9}, "rho above 0"),
+        ("level_budgets", {"bins": 4, "ranges": [[[2, 9]]], "amount": 1}, "up to 9"),
+        ("level_budgets", {"bins": 4, "ranges": [[[2, 2]]], "amount": 1}, "later"),
+        ("level_budgets", {"bins": 4, "ranges": [], "amount": 1}, "groups"),
+        ("hierarchy_budgets", {"levels": [[3], [1, 1]], "amount": 1}, "same number"),
+        ("hierarchy_budgets", {"levels": [[2], [1, 1]], "amount": 1, "least": 0}, "least share"),
+        ("max_entropy", {"start": [0.5, 0.6], "parts": [[0, 1]], "values": [[0, 1]]}, "add up to 1"),
+        ("max_entropy", {"start": [0.5, 0.5], "parts": [[0, 2]], "values": [[0, 1]]}, "each of its parts"),
+        ("reweighting", {"net": [[1]], "answers": [[1, 0]], "eta": 1, "draws": 1}, "shape"),
+        ("reweighting", {"net": [[2]], "answers": [[1]], "eta": 1, "draws": 1}, "no more draws"),
+        ("perturbed_response", {"sizes": [2], "queries": [], "weights": [], "rewards": [[1]]}, "rewards"),
+        (
+            "perturbed_response",
+            {"sizes": [2], "queries": [[[0, 5]]], "weights": [1], "rewards": [[0, 0]]},
+            "code",
+        ),
     ],
 )
 def test_what_makes_no_model_is_refused(name: str, numbers: dict[str, object] | None, keyword: str) -> None:
@@ -294,6 +331,12 @@ def test_a_form_that_cannot_hold_a_model_says_which_can(tmp_path: Path) -> None:
     assert not (tmp_path / "model.txt").exists()
     with pytest.raises(ProgramError, match="does not take quadratic"):
         quadratic.solve("highs")
+    cones = build_model("level_budgets")
+    for form in (cones.to_pulp, cones.to_mathopt, cones.to_cp_sat, lambda: cones.text(".lp")):
+        with pytest.raises(ProgramError, match="to_cvxpy"):
+            form()
+    with pytest.raises(ProgramError, match="does not take programs with cones"):
+        cones.solve("osqp")
     with pytest.raises(ProgramError, match="no closed form"):
         models.minimax_polynomial("or", 3, degree=1).solve("closed-form")
 
@@ -303,6 +346,7 @@ def test_names_that_a_file_cannot_hold_are_replaced_and_stay_different() -> None
     from dpopt.programs.text import lp_text
 
     model = models.isotonic_regression([2, 1])
+    assert isinstance(model.program, QuadraticProgram)
     text = lp_text(model.program, columns=["a-b", "a+b"], rows=["größer"]).decode()
     assert "a_b" in text
     assert "a_b.1" in text

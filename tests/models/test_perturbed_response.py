@@ -15,7 +15,7 @@ from dpopt.models.best_responses.perturbed_response import (
     SelectedSoFar,
     constant,
     perturbations,
-    perturbed_response,
+    perturbed_problem,
     selected_so_far,
 )
 from dpopt.queries.clauses import Clauses
@@ -69,7 +69,7 @@ def test_the_program_has_the_optimum_of_the_whole_problem(
     """PR-2 to PR-4: brute force over all records, with one reward for every code."""
     selected = selected_so_far(SIZES, TWO, np.array(weights), EVERYTHING)
     shaken = perturbations(selected, drawn(selected, seed), scale, signed=signed)
-    problem = perturbed_response(selected, shaken, 0)
+    problem = perturbed_problem(selected, shaken, 0)
     rewards = whole_rewards(selected, shaken, 0)
     best = -np.inf
     for record in product(*(range(size) for size in SIZES)):
@@ -89,7 +89,7 @@ def test_without_selections_every_possible_value_is_equally_likely() -> None:
     empty = TWO.take([])
     selected = selected_so_far(SIZES, empty, np.empty(0, dtype=np.int64), possible)
     shaken = perturbations(selected, drawn(selected, 0, 30_000), 1.0, signed=False)
-    assert len(perturbed_response(selected, shaken, 0).clauses) == 0
+    assert len(perturbed_problem(selected, shaken, 0).clauses) == 0
     counts = [np.bincount(shaken.hints[:, a], minlength=SIZES[a]) for a in range(3)]
     assert counts[0][1] == counts[2][3] == 0
     for found, values in zip(counts, (2, 2, 3), strict=True):
@@ -158,7 +158,7 @@ def test_the_worked_example_of_the_page() -> None:
     shaken = Perturbations(
         np.array([[-1536, -256]]), np.array([[-512, -128]]), np.array([[2, 1]], dtype=np.int32)
     )
-    problem = perturbed_response(selected, shaken, 0)
+    problem = perturbed_problem(selected, shaken, 0)
     assert problem.weights.tolist() == [2048, -1024, -128]
     record = np.array([1, 0], dtype=np.int32)
     assert problem.objective(record) == int(0.875 * UNITS)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.after.reweighted_release import maximize_likelihood
 from dpopt.errors import ProgramError
 from dpopt.models.records import reweighting
-from dpopt.models.records.reweighting import TranscriptLikelihood
+from dpopt.models.records.reweighting import TranscriptLikelihood, maximize_likelihood
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.after.reweighted_release import maximize_likelihood
 from dpopt.comparison.instances import Instance
 from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
 from dpopt.inference.distribution.fit import Distribution
@@ -28,13 +27,14 @@ from dpopt.models.best_responses.perturbed_response import (
     UNITS,
     constant,
     perturbations,
-    perturbed_response,
+    perturbed_problem,
     selected_so_far,
 )
 from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
 from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
+from dpopt.models.records.reweighting import maximize_likelihood
 from dpopt.polynomials import Target
 from dpopt.programs import certify
 from dpopt.queries.clauses import Clauses
@@ -200,7 +200,7 @@ def perturbed_responses() -> list[Problem]:
         selected = selected_so_far(SIZES, TWO, np.array(weights), EVERYTHING)
         shaken = perturbations(selected, drawn(selected, seed), 1.0, signed=True)
         rewards = np.maximum(whole_rewards(selected, shaken, 0) / UNITS, -1e3)
-        problem = perturbed_response(selected, shaken, 0)
+        problem = perturbed_problem(selected, shaken, 0)
         record = get_solver("cp-sat").solve(problem, hint=shaken.hints[0].copy()).require_solution()
         objective = (problem.objective(record.astype(np.int32)) + constant(shaken, 0)) / UNITS
         arguments = {

@@ -15,7 +15,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
-from dpopt.models.records.reweighting import TranscriptLikelihood
+from dpopt.models.records.reweighting import CLOSE, Reweighted, TranscriptLikelihood, maximize_likelihood
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
@@ -156,37 +156,11 @@ MOST_ROUNDS = 3_000
 MOST_ANSWERS = 2_000_000_000
 """Bytes for the answer of each round's record to each query."""
 
-_STEPS, _INNER, _GAP = 40, 3_000, 1e-3
-
 _PARTS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reweighted:
-    """Weights of a release's records.
-
-    Attributes
-    ----------
-    weights : (T,) float64
-        One for each round's record, at least 0, summing to 1.
-    before, after : float
-        Log-likelihood of the transcript with equal weights and with these.
-    gap : float
-        By how much the best weights could be more likely at most, in the same units: proven, since the log-likelihood is
-        concave (RW-5: largest entry of the gradient less its mean under the weights).
-    steps : int
-        Newton steps that were taken.
-    """
-
-    weights: NDArray[np.float64]
-    before: float
-    after: float
-    gap: float
-    steps: int
-
-
 def reweight(
-    rounds: Sequence[Round], clauses: Clauses, plan: DualQueryPlan, *, gap: float = _GAP
+    rounds: Sequence[Round], clauses: Clauses, plan: DualQueryPlan, *, gap: float = CLOSE
 ) -> Reweighted:
     """Return weights for the records of all rounds that maximize the likelihood of the released draws.
 
@@ -227,29 +201,6 @@ def reweight(
     return maximize_likelihood(likelihood, gap=gap)
 
 
-def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = _GAP) -> Reweighted:
-    """Return the weights of largest likelihood, from equal ones on."""
-    number = likelihood.answers.shape[1]
-    weights = np.full(number, 1.0 / number)
-    value, gradient, curvature = likelihood.derivatives(weights)
-    before, steps = value, 0
-    while _gap_of(gradient, weights) > gap and steps < _STEPS:
-        target = _best_on_simplex(gradient + curvature @ weights, curvature, weights)
-        direction = target - weights
-        slope, length = float(gradient @ direction), 1.0
-        if slope <= 0.0:
-            break
-        while likelihood.value(weights + length * direction) < value + 0.1 * length * slope:
-            length /= 2.0
-            if length < 1e-9:
-                return Reweighted(weights, before, value, _gap_of(gradient, weights), steps)
-        weights = np.maximum(weights + length * direction, 0.0)
-        weights /= weights.sum()
-        value, gradient, curvature = likelihood.derivatives(weights)
-        steps += 1
-    return Reweighted(weights, before, value, _gap_of(gradient, weights), steps)
-
-
 def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> SyntheticRecords:
     """Return the distinct records with multiplicities out of a million, by largest remainders."""
     records, _, place = merged([done.kept for done in rounds])
@@ -260,34 +211,3 @@ def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> S
     kept = np.flatnonzero(parts)
     held = records.take(kept) if isinstance(records, BitRecords) else records[kept]
     return SyntheticRecords(held, parts[kept])
-
-
-def _gap_of(gradient: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    return float(gradient.max() - gradient @ weights)
-
-
-def _best_on_simplex(
-    linear: NDArray[np.float64], curvature: NDArray[np.float64], start: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return about the maximizer of linear' w - w' curvature w / 2 over the simplex: accelerated projected gradients."""
-    smooth = max(float(np.abs(curvature).sum(axis=1).max()), 1e-12)  # at least the largest eigenvalue
-    point = previous = start
-    momentum = 1.0
-    for _ in range(_INNER):
-        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum)) / 2.0
-        ahead = point + (momentum - 1.0) / following * (point - previous)
-        slope = linear - curvature @ ahead
-        previous, point = point, _onto_simplex(ahead + slope / smooth)
-        momentum = following if slope @ (point - previous) >= 0.0 else 1.0
-        if np.abs(point - previous).max() < 1e-13:
-            break
-    return point
-
-
-def _onto_simplex(point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest point of the simplex (Held, Wolfe and Crowder 1974)."""
-    ordered = np.sort(point)[::-1]
-    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(point) + 1)
-    level = excess[np.flatnonzero(ordered > excess)[-1]]
-    nearest: NDArray[np.float64] = np.maximum(point - level, 0.0)
-    return nearest

@@ -17,7 +17,7 @@ from dpopt.models.best_responses.perturbed_response import (
     Perturbations,
     SelectedSoFar,
     perturbations,
-    perturbed_response,
+    perturbed_problem,
     selected_so_far,
 )
 from dpopt.programs.max_csp import MaxCsp
@@ -165,7 +165,7 @@ class PerturbedResponder:
         self, shared: SelectedSoFar, shaken: Perturbations, number: int, place: int
     ) -> tuple[NDArray[np.int32], bool]:
         """Return one record, and whether a fallback gave it."""
-        problem, hint = perturbed_response(shared, shaken, place), freeze(shaken.hints[place].copy())
+        problem, hint = perturbed_problem(shared, shaken, place), freeze(shaken.hints[place].copy())
         seed = (self.limits.seed + number * self.records + place) % 2**31
         limits = replace(self.limits, seed=seed, threads=1)
         record = self._asked(problem, limits, hint)

@@ -25,7 +25,7 @@ _Json = Annotated[bool, "--json", "Print JSON."]
 
 @command("list", group=model_group)
 def list_models(*, as_json: _Json = False) -> None:
-    """List the models: what each decides, its page, whether it has a closed form, and how many instances."""
+    """List the models: what each decides, its page, its own method if it has one, and how many instances."""
     from dpopt.cli.commands.plan import print_json
     from dpopt.models.catalogue import instances, model_names
 
@@ -35,7 +35,7 @@ def list_models(*, as_json: _Json = False) -> None:
         (
             BEST_RESPONSE,
             BEST_RESPONSE,
-            False,
+            None,
             [*instances()],
             "which record answers weighted queries best, with or without rules",
         ),
@@ -44,32 +44,32 @@ def list_models(*, as_json: _Json = False) -> None:
         print_json(
             {
                 "models": [
-                    dict(zip(("name", "page", "closed_form", "instances", "decides"), row, strict=True))
+                    dict(zip(("name", "page", "own_method", "instances", "decides"), row, strict=True))
                     for row in rows
                 ]
             }
         )
         return
     width = max(len(name) for name, *_ in rows)
-    for name, page, closed, known, decides in rows:
-        notes = [f"page {page}"] * (page != name) + ["closed form"] * closed
+    for name, page, method, known, decides in rows:
+        notes = [f"page {page}"] * (page != name) + ([] if method is None else [f"own method {method}"])
         notes += [f"{len(known)} instances"] * bool(known)
         shown = f" ({', '.join(notes)})" if notes else ""
         typer.echo(f"{name:<{width}}  {decides}{shown}")
 
 
-def _listed(name: str) -> tuple[str, str, bool, list[str], str]:
-    """Return name, page, whether there is a closed form, instances, and what it decides, or why it cannot be built."""
+def _listed(name: str) -> tuple[str, str, str | None, list[str], str]:
+    """Return name, page, its own method if it has one, instances, and what it decides, or why it cannot be built."""
     from dpopt.errors import ProgramError
     from dpopt.models.catalogue import CATALOGUE, build_model, catalogue_entry
 
     try:
         entry = catalogue_entry(name)
-        return name, entry.page or name, build_model(name).closed_form is not None, [], entry.decides
+        return name, entry.page or name, build_model(name).own_method, [], entry.decides
     except ProgramError as problem:
         if name in CATALOGUE:
             raise
-        return name, name, False, [], f"broken: {problem}"
+        return name, name, None, [], f"broken: {problem}"
 
 
 @command("show", group=model_group)
@@ -159,11 +159,16 @@ def _show_page(name: str, *, as_json: bool) -> None:
 
 def _described(model: Model) -> dict[str, Any]:
     """Return what `dpopt model show --json` prints."""
-    blocks = {"variables": model.variables, "rows": model.rows, "squares": model.squares}
+    blocks = {
+        "variables": model.variables,
+        "rows": model.rows,
+        "squares": model.squares,
+        "cones": model.cones,
+    }
     return {
         "name": model.name,
         "sense": "maximize" if model.linear.maximize else "minimize",
-        "closed_form": model.closed_form is not None,
+        "own_method": model.own_method,
         **{
             kind: [{"symbol": symbol, "shape": list(block.shape)} for symbol, block in part.items()]
             for kind, part in blocks.items()

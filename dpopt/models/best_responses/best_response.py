@@ -169,7 +169,7 @@ def best_response(
     }
     page = "best_response_with_rules" if problem.rules.number_of_rules else _page(problem.clauses)
     kept = ({symbol: block for symbol, block in blocks.items() if block.size} for blocks in (variables, rows))
-    return Model(page, program, next(kept), next(kept), {})
+    return Model(page, program, next(kept), next(kept), {}, {})
 
 
 def _page(clauses: Clauses) -> str:

@@ -16,14 +16,17 @@ Source: Vietri, Tian, Bun, Steinke and Wu 2020, sections 3 and 4 (FEM, sepFEM); 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
+from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.column_pricing import joined_clauses
+from dpopt.models.model import Model
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
@@ -177,7 +180,7 @@ def perturbations(
     return Perturbations(freeze(_whole(rewards)), freeze(_whole(best)), freeze(hints))
 
 
-def perturbed_response(selected: SelectedSoFar, shaken: Perturbations, number: int) -> MaxCsp:
+def perturbed_problem(selected: SelectedSoFar, shaken: Perturbations, number: int) -> MaxCsp:
     """Return the perturbed best response of this number as a program; its hint is `shaken.hints[number]`.
 
     Its objective is that of PR-1 in units, less `constant` (PR-4).
@@ -193,6 +196,60 @@ def perturbed_response(selected: SelectedSoFar, shaken: Perturbations, number: i
         freeze(np.concatenate([selected.weights * UNITS, advantage[kept]])),
         selected.rules,
     )
+
+
+def perturbed_response(
+    sizes: ArrayLike,
+    queries: Sequence[Sequence[Sequence[int]]],
+    weights: ArrayLike,
+    rewards: Sequence[Sequence[float]],
+) -> Model:
+    """Return PR-1 as a model, in units of 1/1024 of a query (PR-2), with a reward for every code.
+
+    Parameters
+    ----------
+    sizes : (d,) int
+        Number of codes of each attribute.
+    queries
+        Conjunctions: for each its literals (attribute, code).
+    weights : (r,) int
+        w_j, how often a query was selected less how often its negation was.
+    rewards
+        For each attribute r[a, v] of its codes.
+
+    Raises
+    ------
+    ProgramError
+        Arrays that do not fit together.
+    WorkloadError
+        A query names an attribute twice, or a code that there is not.
+
+    Examples
+    --------
+    >>> rewards = [[-2, -1.5, -0.5], [-0.25, -0.125]]
+    >>> found = perturbed_response([3, 2], [[[0, 1], [1, 0]]], [2], rewards).solve("highs")
+    >>> found.objective / 1024, np.flatnonzero(found.value["x"]).tolist()
+    (0.25, [1, 3])
+    """
+    counts, net = np.asarray(sizes, dtype=np.int32), np.asarray(weights, dtype=np.int64)
+    if [len(one) for one in rewards] != counts.tolist() or net.shape != (len(queries),):
+        raise ProgramError(
+            f"perturbed_response: found attributes of {counts.tolist()} codes with {[len(one) for one in rewards]} rewards, "
+            f"and {len(queries)} queries with weights of shape {net.shape}; expected one for each"
+        )
+    table = np.full((len(queries), max(map(len, queries), default=1), 2), -1, dtype=np.int32)
+    for row, literals in zip(table, queries, strict=True):
+        row[: len(literals)] = np.asarray(literals, dtype=np.int32).reshape(-1, 2)
+    attributes = np.repeat(np.arange(counts.size), counts)[:, None]
+    codes = np.concatenate([np.arange(size) for size in counts.tolist()])[:, None]
+    given = _whole(np.concatenate([np.asarray(one, dtype=np.float64) for one in rewards]))
+    kept = given != 0
+    clauses = [
+        Clauses.conjunctions(table[..., 0], table[..., 1], table[..., 0] >= 0),
+        Clauses.conjunctions(attributes[kept], codes[kept], np.ones((int(kept.sum()), 1), dtype=np.bool_)),
+    ]
+    problem = MaxCsp(counts, joined_clauses(clauses), np.concatenate((net * UNITS, given[kept])))
+    return replace(best_response(problem), name="perturbed_response")
 
 
 def constant(shaken: Perturbations, number: int) -> int:

@@ -27,11 +27,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
+from dpopt.models.model import Answer, Model
 from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
+from dpopt.programs.building import Builder, dense
+from dpopt.programs.conic import product_multipliers
 
 _LOSS = 0.001
 """All levels that are left out may cost this share of the objective together; beyond it they are measured."""
@@ -135,10 +138,17 @@ class LevelProgram:
         return np.asarray(-informed * self.blocks * rates)
 
     def lower_bound(self, amounts: NDArray[np.float64]) -> float:
-        """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only. The best at the best amounts.
+        """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only."""
+        ratios = self.variances(amounts) / self.references
+        mixture, slopes = self.best_mixture(amounts)
+        mixed = mixture @ slopes
+        return float(mixture @ ratios) - float(mixed @ amounts - self.amount * mixed.min())
+
+    def best_mixture(self, amounts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mixture of the groups (g,) that proves most at these amounts, and the groups' slopes (g, L + 1).
 
         maximize w'f - slopes(w)'b + amount t  subject to  t <= slopes(w)_h, w >= 0, sum w = 1: the best mixture, by a linear
-        program. Its answer is made feasible and evaluated here.
+        program, whose answer is made feasible.
         """
         from scipy.optimize import linprog
 
@@ -154,9 +164,115 @@ class LevelProgram:
             bounds=[(0.0, None)] * groups + [(None, None)],
         )
         mixture = np.ones(groups) if found.x is None else np.maximum(found.x[:groups], 0.0)
-        mixture /= mixture.sum()
-        mixed = mixture @ slopes
-        return float(mixture @ ratios) - float(mixed @ amounts - self.amount * mixed.min())
+        return mixture / mixture.sum(), slopes
+
+
+def level_budgets(
+    bins: int,
+    ranges: Sequence[Sequence[Sequence[int]]],
+    amount: float,
+    *,
+    references: ArrayLike = 1.0,
+    sensitivity: int = 1,
+) -> Model:
+    """Return the model of LB-1 to LB-5 for Gaussian noise and one column; its own method descends in the roots of shares.
+
+    Parameters
+    ----------
+    bins : int
+        n, at least 1.
+    ranges
+        The groups of ranges that matter: for each group its ranges as (first bin, bin after the last).
+    amount : float
+        rho of zCDP, above 0.
+    references : (g,) float64 or float
+        r_g, above 0.
+    sensitivity : int
+        m: 1 under add-remove, 2 under replace-one.
+
+    Raises
+    ------
+    ProgramError
+        If there is no range, one does not lie in the bins, or a number is out of range.
+
+    Examples
+    --------
+    >>> found = level_budgets(2, [[[0, 1], [1, 2], [0, 2]]], 0.5).solve()
+    >>> round(found.objective, 3), found.value["b"].round(3).tolist()
+    (1.244, [0.366, 0.134])
+    """
+    levels = max(bins - 1, 0).bit_length() + 1
+    blocks = 2 ** np.arange(levels)
+    groups = [np.asarray(group, dtype=np.int64).reshape(-1, 2) for group in ranges]
+    for group in groups:
+        if not group.size or not (group[:, 0] >= 0).all() or not (group[:, 0] < group[:, 1]).all():
+            raise ProgramError("level budgets: each group needs ranges from a bin to a later one")
+        if group.max() > bins:
+            raise ProgramError(f"level budgets: found a range up to {group.max()}; there are {bins} bins")
+    loads = np.array([_loads(group, blocks) for group in groups]).reshape(len(groups), levels)
+    given = np.broadcast_to(np.asarray(references, dtype=np.float64), (len(groups),))
+    return level_model(
+        LevelProgram(
+            loads, blocks.astype(np.float64), np.tri(levels), given, amount, sensitivity, gaussian=True
+        )
+    )
+
+
+def _loads(ranges: NDArray[np.int64], blocks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return c_h of LB-5, averaged over ranges (k, 2), for blocks of so many bins, (L + 1,)."""
+    first, last = ranges[:, :1] // blocks, (ranges[:, 1:] - 1) // blocks
+    start = np.minimum(ranges[:, 1:], (first + 1) * blocks) - ranges[:, :1]  # bins in the first block
+    end = np.where(last > first, ranges[:, 1:] - last * blocks, 0)
+    between = np.maximum(last - first - 1, 0) * blocks
+    squares = ((start**2 + end**2) / blocks + between).mean(axis=0)
+    return np.asarray(squares - np.append(squares[1:], 0.0))
+
+
+def level_model(program: LevelProgram) -> Model:
+    """Return LB-1 to LB-5 for Gaussian noise as a model: v_h is at least 1 / lambda_h.
+
+    Raises
+    ------
+    ProgramError
+        If the noise is Laplace's: the program is not convex then.
+    """
+    if not program.gaussian:
+        raise ProgramError(
+            "level budgets with Laplace noise are no convex program, and solvers take no others; use Gaussian noise (rho)"
+        )
+    equal = np.full(program.blocks.size, program.amount / program.blocks.size)
+    most, gathered = program.objective(equal), program.gathered(equal)
+    loads = program.loads / program.references[:, None]
+    parts = np.flatnonzero(loads.max(axis=0) > 0)
+    groups, number = len(loads), parts.size
+    gains = program.informative[parts] * program.blocks * 2.0 / program.sensitivity
+    scale = 1.0 / gathered[parts] ** 2
+    build = Builder()
+    b = build.variables("b", program.blocks.size, upper=program.amount, start=0)
+    # With equal amounts the objective is `most`: no term of the best amounts is larger.
+    v = build.variables("v", number, upper=most / loads[:, parts].max(axis=0), inside=parts.tolist)
+    t = build.variables("t", objective=1.0, upper=most)
+    build.rows("LB-2", 1, (0, b, 1.0), lower=program.amount, upper=program.amount, single=True)
+    build.rows("LB-1", groups, (np.arange(groups), t, 1.0), dense(-loads[:, parts], v), lower=0.0)
+    build.products(
+        "LB-3",
+        [(np.arange(number), v, 1.0)],
+        [dense(gains, b)],
+        np.ones(number),
+        scale=scale,
+        inside=parts.tolist,
+    )
+
+    def by_descent() -> Answer:
+        amounts = _best_amounts(program, None)
+        reached = program.gathered(amounts)[parts]
+        mixture, slopes = program.best_mixture(amounts)
+        first = mixture @ loads[:, parts]
+        pulls = product_multipliers(first, first / reached**2, scale)
+        duals = np.concatenate(([(mixture @ slopes).min()], mixture, pulls))
+        return np.concatenate((amounts, 1.0 / reached, [program.objective(amounts)])), duals
+
+    return Model.of("level_budgets", build, closed_form=by_descent, method="descent")
 
 
 def best_level_budgets(
@@ -169,6 +285,14 @@ def best_level_budgets(
     starts : sequence of (L + 1,) float64, optional
         Shares of the budget to begin with, for Laplace noise; those for one dimension if left out.
     """
+    best = _best_amounts(program, starts)
+    kept = _without_small_levels(program, best)
+    gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
+    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap)
+
+
+def _best_amounts(program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None) -> NDArray[np.float64]:
+    """Return amounts (L + 1,) of least objective."""
     begun = _starts(program) if starts is None or program.gaussian else [np.sqrt(start) for start in starts]
     rough = [_descend(program, start, _SHARPNESS[0]) for start in begun]
     rough.sort(key=lambda point: program.objective(_amounts(program, point)))
@@ -179,11 +303,7 @@ def best_level_budgets(
             point = _descend(program, point, sharpness)
         found.append(_amounts(program, point))
     best = min(found, key=program.objective)
-    if program.gaussian:
-        best = _nearer(program, best)
-    kept = _without_small_levels(program, best)
-    gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
-    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap)
+    return _nearer(program, best) if program.gaussian else best
 
 
 def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:

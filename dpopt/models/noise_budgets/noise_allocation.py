@@ -10,22 +10,27 @@ where N(S) is the number of cells over S, D_B = prod_{b in B} (n_b - 1), and for
 c_B = D_B sum_{workload W containing B} N(W)^(-1/2) / N(W - B) (NA-4), kappa_B = D_B / (theta^|B| n^2) (NA-5).
 Derivation, sizes, experiments and a worked example: models/noise_allocation/README.md.
 
-Convex, and not a program of `dpopt.programs`: 1/tau needs cones. No solver is needed. Minimizing the upper bound
+Convex; 1/tau needs cones (`noise_allocation`). No solver is needed. Minimizing the upper bound
 1 / sum_A z_A <= sum_A w_A^2 / z_A (w_A = z_A / sum z at the current shares) gives the step s_A <- s_A sqrt(g_A), scaled to
 sum 1, with g_A the negative partial derivatives (NA-6). It never goes up, keeps the shares feasible, and convexity says how
-far the optimum is at most: max_A g_A - sum_A s_A g_A (NA-7). Tests compare it with CVXPY.
+far the optimum is at most: max_A g_A - sum_A s_A g_A (NA-7).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
+from dpopt.models.model import Answer, Model
+from dpopt.programs.building import Builder
+from dpopt.programs.conic import product_multipliers
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
 
 SIGNAL = 0.2  # theta: what one more attribute leaves of a component's squared norm; chosen by experiment
 CLOSE = 1e-6  # gap, as a part of the objective, at which the steps end
@@ -146,11 +151,7 @@ def allocate_noise(
     ProgramError
         A number out of range, no marginal, or more than four million pairs of a marginal and a subset.
     """
-    if not 0 < rho < np.inf or size < 1 or sensitivity not in {1, 2} or not 0 < signal <= 1:
-        raise ProgramError(
-            f"noise allocation: found rho={rho!r}, size={size!r}, sensitivity={sensitivity!r} and signal={signal!r}, expected "
-            f"rho above 0, size from 1, sensitivity 1 or 2, and signal above 0 and at most 1"
-        )
+    _require(rho, size, sensitivity, signal)
     program = allocation_program(marginals, rho=rho, size=size, sensitivity=sensitivity, signal=signal)
     best = solve_allocation(program)
     shares = np.where(best * best.size < DROPPED, 0.0, best)
@@ -163,6 +164,14 @@ def allocate_noise(
         program.squared_error(shares) / (program.cells * float(size) ** 2),
         max(0.0, 1.0 - program.lower_bound(best) / predicted) if predicted else 0.0,
     )
+
+
+def _require(rho: float, size: int, sensitivity: int, signal: float) -> None:
+    if not 0 < rho < np.inf or size < 1 or sensitivity not in {1, 2} or not 0 < signal <= 1:
+        raise ProgramError(
+            f"noise allocation: found rho={rho!r}, size={size!r}, sensitivity={sensitivity!r} and signal={signal!r}, expected "
+            f"rho above 0, size from 1, sensitivity 1 or 2, and signal above 0 and at most 1"
+        )
 
 
 def allocation_program(
@@ -204,6 +213,83 @@ def allocation_program(
         errors=errors[by_width],
         cells=marginals.number_of_cells,
     )
+
+
+def noise_allocation(
+    sizes: ArrayLike,
+    marginals: Sequence[Sequence[int]],
+    rho: float,
+    size: int,
+    *,
+    sensitivity: int = 1,
+    signal: float = SIGNAL,
+) -> Model:
+    """Return the model of NA-1 to NA-5; its own method are the steps NA-6.
+
+    Parameters
+    ----------
+    sizes : (d,) int
+        n_a, the number of codes of each attribute.
+    marginals
+        The workload: attributes of each marginal, from 0.
+    rho, size, sensitivity, signal
+        As of `allocate_noise`.
+
+    Raises
+    ------
+    ProgramError
+        As `allocate_noise`.
+
+    Examples
+    --------
+    >>> found = noise_allocation([3, 3], [[0, 1]], 0.5, 4, signal=0.25).solve()
+    >>> found.value["s"].round(3).tolist()
+    [0.429, 0.429, 0.142]
+    """
+    counts = np.asarray(sizes, dtype=np.int64)
+    codes = np.concatenate(
+        [np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)]
+    )
+    starts = np.cumsum(counts) - counts
+    rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
+    for row, attributes in zip(rows, marginals, strict=True):
+        row[: len(attributes)] = attributes
+    _require(rho, size, sensitivity, signal)
+    workload = MarginalSet(Domains(counts, starts, codes), rows)
+    return allocation_model(
+        allocation_program(workload, rho=rho, size=size, sensitivity=sensitivity, signal=signal)
+    )
+
+
+def allocation_model(program: AllocationProgram) -> Model:
+    """Return the arrays of NA-1 to NA-5 as a model: v_B, the error of a component, is at least c_B / tau_B."""
+    number = program.prior.size
+    names = [",".join(str(a) for a in row if a >= 0) for row in program.candidates.tolist()]
+    equal = np.full(number, 1.0 / number)
+    precisions = program.precisions(equal)
+    scale = program.costs / precisions**2
+    build, each = Builder(), np.arange(number)
+    s = build.variables("s", number, upper=1.0, inside=lambda: names)
+    # Equal shares have this error in all; no component of the best ones has more.
+    v = build.variables("v", number, objective=1.0, upper=program.objective(equal), inside=lambda: names)
+    build.rows("NA-2", 1, (0, s, 1.0), lower=1.0, upper=1.0, single=True)
+    build.products(
+        "NA-3",
+        [(each, v, 1.0)],
+        [(program.components, s[program.supersets], program.gains)],
+        program.costs,
+        constants=program.prior,
+        scale=scale,
+        inside=lambda: names,
+    )
+
+    def by_steps() -> Answer:
+        shares = solve_allocation(program)
+        tau = program.precisions(shares)
+        pulls = product_multipliers(np.ones(number), program.costs / tau**2, scale)
+        return np.concatenate((shares, program.costs / tau)), np.append(-program.slopes(shares).max(), pulls)
+
+    return Model.of("noise_allocation", build, closed_form=by_steps, method="multiplicative-steps")
 
 
 def solve_allocation(program: AllocationProgram) -> NDArray[np.float64]:

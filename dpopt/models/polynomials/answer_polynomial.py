@@ -29,12 +29,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, inf, log, sqrt
+from math import comb, inf, isnan, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.models.model import Answer, Model
+from dpopt.programs.building import Builder
+from dpopt.programs.conic import Cone
 
 # where the search ends, and how much faster it gets each time
 _GAP, _LARGEST_GROWTH, _FASTER = 1e-9, 1e16, 10.0
@@ -294,3 +297,92 @@ def _stated(
     return MixedAnswerPolynomial(
         tuple(tuple(row) for row in table), float(worst) * (1 + 2**-50), sqrt(variance)
     )
+
+
+def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> Model:
+    """Return the model of the polynomial of least bound: AQ-1 and AQ-2, or AQ-3 and AQ-4 for conditions of both kinds.
+
+    Parameters
+    ----------
+    target : (k + 1,) or (k + 1, l + 1) float64
+        f(s), or f(s, u); not a number where so many true literals cannot occur.
+    deviations : (t,) or (k + 1, l + 1) float64
+        u_1, ..., u_t, or u_ij (that of (0, 0) is not used), above 0; infinite or not a number where a size was not counted.
+    zeta : float
+        How many standard deviations count, above 0.
+
+    Raises
+    ------
+    ProgramError
+        If there is no target, or a number is out of range.
+
+    Examples
+    --------
+    >>> found = answer_polynomial([0, 0, 1], [0.1, 0.5], 1.0).solve("clarabel")
+    >>> round(found.objective, 4), found.value["a"].round(4).tolist()
+    (0.2907, [-0.2333, 0.4667, 0.0667])
+    """
+    wanted, noise = np.array(target, dtype=np.float64), np.array(deviations, dtype=np.float64)
+    single = wanted.ndim == 1
+    if single and noise.ndim == 1:
+        wanted = wanted[:, None]
+        noise = np.concatenate((np.full(1, np.nan), noise, np.full(wanted.size, np.nan)))[: wanted.size, None]
+    if wanted.ndim != 2 or wanted.shape != noise.shape or not np.isfinite(wanted).any() or not 0 < zeta < inf:
+        raise ProgramError(
+            f"answer polynomial: found targets of shape {np.shape(target)}, deviations of shape {np.shape(deviations)} and "
+            f"zeta {zeta!r}; expected some f(s) or f(s, u), deviations that fit them, and zeta above 0"
+        )
+    counted = np.isfinite(noise)
+    counted[0, 0] = False
+    if (noise[counted] <= 0).any():
+        raise ProgramError("answer polynomial: found a deviation that is not above 0")
+    places = np.argwhere(np.isfinite(wanted))
+    used = np.concatenate((np.zeros((1, 2), dtype=np.int64), np.argwhere(counted)))
+    values, widths = wanted[tuple(places.T)], noise[tuple(used[1:].T)]
+    powers = np.array(
+        [[comb(s, i) * comb(u, j) for i, j in used.tolist()] for s, u in places.tolist()], dtype=np.float64
+    )
+    # The best constant has this bound, so no coefficient of the best polynomial goes beyond what it allows.
+    most = float(values.max() - values.min()) / 2.0
+    size = most / (zeta * widths)
+    size = np.append(
+        float(np.abs(values).max()) + most + float((powers[:, 1:] @ size).min(initial=np.inf)), size
+    )
+
+    def names(pairs: NDArray[np.int64]) -> list[str]:
+        return [str(s) if single else f"{s},{u}" for s, u in pairs.tolist()]
+
+    build, number = Builder(), len(places)
+    gamma = build.variables("gamma", objective=1.0, upper=most)
+    sigma = build.variables("sigma", objective=zeta, upper=most / zeta)
+    a = build.variables("a", len(used), lower=-size, upper=size, inside=lambda: names(used))
+    each, label = np.arange(number), "AQ-2" if single else "AQ-4"
+    none = np.full(number, np.inf)
+    build.rows(
+        label,
+        2 * number,
+        (each[:, None], a[None, :], powers),
+        (number + each[:, None], a[None, :], powers),
+        (np.arange(2 * number), gamma, np.repeat([1.0, -1.0], number)),
+        lower=np.concatenate((values, -none)),
+        upper=np.concatenate((none, values)),
+        inside=lambda: [f"{name},{side}" for side in ("above", "below") for name in names(places)],
+    )
+    terms = np.arange(widths.size)
+    build.cones(
+        "AQ-1" if single else "AQ-3",
+        Cone.SECOND_ORDER,
+        1,
+        1 + widths.size,
+        (0, sigma, 1.0),
+        (1 + terms, a[1:], widths),
+    )
+    limits = np.where(counted, noise, np.inf)
+
+    def by_newton() -> Answer:
+        exact = tuple(tuple(None if isnan(one) else Fraction(one) for one in row) for row in wanted.tolist())
+        found = best_mixed_answer(exact, limits, zeta)
+        best = np.array(found.coefficients)[tuple(used.T)]
+        return np.concatenate(([found.approximation, found.deviation], best)), None
+
+    return Model.of("answer_polynomial", build, closed_form=by_newton, method="newton")

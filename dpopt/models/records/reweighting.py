@@ -29,15 +29,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
+from dpopt.models.model import Answer, Model
+from dpopt.programs.building import Builder, dense
+from dpopt.programs.conic import Cone
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
 
 _BLOCK = 1 << 20  # entries of a block of logits
+CLOSE = 1e-3
+"""Gap in units of log-likelihood at which Newton's method ends."""
+_STEPS, _INNER = 40, 3_000  # Newton steps, and steps within each, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,3 +170,186 @@ class TranscriptLikelihood:
             block = self.answers[part].astype(np.float64)
             before = np.cumsum(block, axis=1) - block
             yield part, block, (block @ weights)[:, None] * rate - self.step * before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reweighted:
+    """Weights of a release's records.
+
+    Attributes
+    ----------
+    weights : (T,) float64
+        One for each round's record, at least 0, summing to 1.
+    before, after : float
+        Log-likelihood of the transcript with equal weights and with these.
+    gap : float
+        By how much the best weights could be more likely at most, in the same units: proven, since the log-likelihood is
+        concave (RW-5: largest entry of the gradient less its mean under the weights).
+    steps : int
+        Newton steps that were taken.
+    """
+
+    weights: NDArray[np.float64]
+    before: float
+    after: float
+    gap: float
+    steps: int
+
+
+def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = CLOSE) -> Reweighted:
+    """Return the weights of largest likelihood, from equal ones on."""
+    number = likelihood.answers.shape[1]
+    weights = np.full(number, 1.0 / number)
+    value, gradient, curvature = likelihood.derivatives(weights)
+    before, steps = value, 0
+    while _gap_of(gradient, weights) > gap and steps < _STEPS:
+        target = _best_on_simplex(gradient + curvature @ weights, curvature, weights)
+        direction = target - weights
+        slope, length = float(gradient @ direction), 1.0
+        if slope <= 0.0:
+            break
+        while likelihood.value(weights + length * direction) < value + 0.1 * length * slope:
+            length /= 2.0
+            if length < 1e-9:
+                return Reweighted(weights, before, value, _gap_of(gradient, weights), steps)
+        weights = np.maximum(weights + length * direction, 0.0)
+        weights /= weights.sum()
+        value, gradient, curvature = likelihood.derivatives(weights)
+        steps += 1
+    return Reweighted(weights, before, value, _gap_of(gradient, weights), steps)
+
+
+def _gap_of(gradient: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    return float(gradient.max() - gradient @ weights)
+
+
+def _best_on_simplex(
+    linear: NDArray[np.float64], curvature: NDArray[np.float64], start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return about the maximizer of linear' w - w' curvature w / 2 over the simplex: accelerated projected gradients."""
+    smooth = max(float(np.abs(curvature).sum(axis=1).max()), 1e-12)  # at least the largest eigenvalue
+    point = previous = start
+    momentum = 1.0
+    for _ in range(_INNER):
+        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum)) / 2.0
+        ahead = point + (momentum - 1.0) / following * (point - previous)
+        slope = linear - curvature @ ahead
+        previous, point = point, _onto_simplex(ahead + slope / smooth)
+        momentum = following if slope @ (point - previous) >= 0.0 else 1.0
+        if np.abs(point - previous).max() < 1e-13:
+            break
+    return point
+
+
+def _onto_simplex(point: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest point of the simplex (Held, Wolfe and Crowder 1974)."""
+    ordered = np.sort(point)[::-1]
+    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(point) + 1)
+    level = excess[np.flatnonzero(ordered > excess)[-1]]
+    nearest: NDArray[np.float64] = np.maximum(point - level, 0.0)
+    return nearest
+
+
+MOST_EXPONENTIALS = 100_000
+"""Exponentials of a model at most: two for each round and query."""
+
+
+def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> Model:
+    """Return the model of RW-1 to RW-3, as a minimization of minus the log-likelihood; its own method is Newton's.
+
+    Variables: w; a = A w; z_t, at least the logarithm of the normalizing sum of round t; l_t, minus the log-likelihood of the
+    draws of round t; e, at least each exponential over that sum. Record t is the answer to round t.
+
+    Parameters
+    ----------
+    net : (T, m) int
+        N_tj, how often query j was drawn in round t less how often its negation was.
+    answers : (m, T) 0 or 1
+        A_jr, whether query j is true of record r.
+    eta : float
+        The step, above 0.
+    draws : int
+        s, draws of a round.
+
+    Raises
+    ------
+    ProgramError
+        Arrays that do not fit together, more draws than s, or more exponentials than a model holds.
+
+    Examples
+    --------
+    >>> found = reweighting([[1], [-1], [1]], [[1, 0, 0]], 1.0, 1).solve("clarabel")
+    >>> round(float(found.value["w"][0]), 3)
+    0.833
+    """
+    drawn, true = np.asarray(net, dtype=np.int64), np.asarray(answers, dtype=np.bool_)
+    if drawn.ndim != 2 or true.shape != drawn.shape[::-1] or not drawn.size:
+        raise ProgramError(
+            f"reweighting: found net counts of shape {drawn.shape} and answers of shape {true.shape}; expected (T, m) and "
+            "(m, T)"
+        )
+    if not 0 < eta < np.inf or (np.abs(drawn).sum(axis=1) > draws).any():
+        raise ProgramError(
+            f"reweighting: found eta {eta!r} and up to {np.abs(drawn).sum(axis=1).max()} draws in a round of {draws}; "
+            "expected eta above 0 and no more draws than there were"
+        )
+    rounds, queries = drawn.shape
+    if 2 * drawn.size > MOST_EXPONENTIALS:
+        raise ProgramError(
+            f"reweighting: found {rounds:,} rounds of {queries:,} queries, {2 * drawn.size:,} exponentials; a model holds "
+            f"{MOST_EXPONENTIALS:,} at most"
+        )
+    rate = eta * np.arange(rounds)
+    before: NDArray[np.int64] = (np.cumsum(true, axis=1) - true).T  # (T, m)
+    lowest = np.log(2.0 * queries)
+    build, each, at = Builder(), np.arange(rounds), np.arange(queries)
+    w = build.variables("w", rounds, upper=1.0)
+    a = build.variables("a", queries, upper=1.0)
+    z = build.variables("z", rounds, lower=lowest, upper=lowest + rate)
+    loss = build.variables("l", rounds, objective=1.0, upper=draws * (lowest + 2.0 * rate))
+    e = build.variables("e", rounds, queries, 2, upper=1.0)
+    build.rows("RW-1", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
+    build.rows("RW-2", queries, (at, a, 1.0), dense(-true.astype(np.float64), w), lower=0.0, upper=0.0)
+    constant = eta * (drawn * before).sum(axis=1)  # l_t = s z_t - sum_j N_tj v_tj
+    total = ((each, loss, 1.0), (each, z, -draws), dense(drawn * rate[:, None], a))
+    sums = (rounds + each[:, None, None], e, 1.0)
+    free = np.full(rounds, -np.inf)
+    build.rows(
+        "RW-3",
+        2 * rounds,
+        *total,
+        sums,
+        lower=np.concatenate((constant, free)),
+        upper=np.concatenate((constant, np.ones(rounds))),
+        inside=lambda: [f"{one + 1},{side}" for side in ("likelihood", "sum") for one in range(rounds)],
+    )
+    # exp(v - z) <= e and exp(-v - z) <= e, v_tj = rate_t a_j - eta before_tj
+    sign = np.array([1.0, -1.0])
+    first = 3 * np.arange(2 * drawn.size).reshape(rounds, queries, 2)
+    constants = np.zeros((rounds, queries, 2, 3))
+    constants[..., 0], constants[..., 1] = -eta * before[..., None] * sign, 1.0
+    build.cones(
+        "RW-3 exp",
+        Cone.EXPONENTIAL,
+        2 * drawn.size,
+        3,
+        (first, a[None, :, None], rate[:, None, None] * sign),
+        (first, z[:, None, None], -1.0),
+        (first + 2, e, 1.0),
+        constants=constants.ravel(),
+        inside=lambda: [f"{one + 1},{query + 1},{side}" for one in each for query in at for side in "+-"],
+    )
+    t, j = np.nonzero(drawn)
+    likelihood = TranscriptLikelihood(freeze(true), j, t, drawn[t, j], before[t, j], draws, eta)
+
+    def by_newton() -> Answer:
+        weights = maximize_likelihood(likelihood, gap=1e-9 * draws * rounds).weights
+        answered = true @ weights
+        logits = rate[:, None] * answered - eta * before
+        both = np.stack((logits, -logits), axis=-1)
+        high = np.log(np.exp(both).sum(axis=(1, 2)))
+        losses = draws * high - (drawn * logits).sum(axis=1)
+        shares = np.exp(both - high[:, None, None])
+        return np.concatenate((weights, answered, high, losses, shares.ravel())), None
+
+    return Model.of("reweighting", build, closed_form=by_newton, method="newton")

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.programs.conic import PointProgram
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 
@@ -205,11 +205,11 @@ def number_in(text: str) -> float | None:
 _USABLE = 1e-6
 
 
-def is_incumbent(program: MixedIntegerProgram | QuadraticProgram, point: NDArray[np.float64]) -> bool:
-    """Return whether a point at a limit, moved to whole numbers and inside its bounds, breaks no row by more than 1e-6."""
+def is_incumbent(program: PointProgram, point: NDArray[np.float64]) -> bool:
+    """Return whether a point at a limit, moved to whole numbers and inside its bounds, breaks nothing by more than 1e-6."""
     linear = program.linear
     inside = np.clip(np.where(linear.integrality, np.round(point), point), linear.lower, linear.upper)
-    return linear.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
+    return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))
 
 
 HEADER = 8

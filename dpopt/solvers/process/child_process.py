@@ -29,16 +29,15 @@ from typing import IO
 import numpy as np
 
 from dpopt.errors import ProgramError, SolverUnavailableError
+from dpopt.programs.conic import PointProgram, number_of_multipliers
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination, as_record
 from dpopt.programs.solver import Availability, Capability, Program, why_refused
 from dpopt.programs.verification import verified
 from dpopt.solvers.process.adapter import HEADER, SolverFolder
 
 
-def without_variables(program: MixedIntegerProgram | QuadraticProgram, solver: str) -> SolveResult:
+def without_variables(program: PointProgram, solver: str) -> SolveResult:
     """Answer a program with no variables in the name of a solver, which is not asked."""
     point = np.zeros(0)
     feasible = program.violation(point) == 0
@@ -51,7 +50,7 @@ def without_variables(program: MixedIntegerProgram | QuadraticProgram, solver: s
         bound=objective,
         solver=solver,
         native_status="there is no variable; nothing was solved",
-        duals=np.zeros(rows.number_of_rows) if feasible and not rows.integrality.any() else None,
+        duals=np.zeros(number_of_multipliers(program)) if feasible and not rows.integrality.any() else None,
     )
 
 
