@@ -67,7 +67,8 @@ for name, model in built.items():
         kept = model.linear.integrality[block.numbers].any()
         assert problem.var_dict[symbol].size == block.size, name
         assert bool(problem.var_dict[symbol].attributes["integer"]) == kept, name
-    assert {one.label for one in problem.constraints} == {s for s, block in model.rows.items() if block.size}, name
+    blocks = {**model.rows, **model.cones}
+    assert {one.label for one in problem.constraints} == {s for s, block in blocks.items() if block.size}, name
     problem.solve(solver=cvxpy.HIGHS if whole else cvxpy.CLARABEL)
     found[name] = float(problem.value)
 """
