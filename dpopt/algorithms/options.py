@@ -374,8 +374,9 @@ class Projection(Options):
     solver: Annotated[
         str | Solver,
         Option(
-            "Solver that finds the best weights of records in column generation, a convex quadratic program, such as clarabel; "
-            "auto is our own method. See 'dpopt solvers'. In Python also an object with the methods of Solver."
+            "Solver of the convex programs, such as clarabel: the best weights of records in column generation and, if it "
+            "takes cones, the noise of each marginal; auto is our own methods. See 'dpopt solvers'. In Python also an object "
+            "with the methods of Solver."
         ),
     ] = AUTO
     pricing_solver: Annotated[
@@ -462,7 +463,24 @@ class MWEM(Options):
     average: Annotated[
         bool, Option("Release the average of the distributions of all rounds.", _yes_or_no)
     ] = False
+    solver: Annotated[
+        str | Solver,
+        Option(
+            "Solver that finds the released distribution of largest entropy, a convex program with cones, such as clarabel, "
+            "for up to 20,000 possible records; auto is our own method. See 'dpopt solvers'. In Python also an object with the "
+            "methods of Solver."
+        ),
+    ] = AUTO
     seed: Seed = 0
+    solver_takes = "CONES"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.solver_name != LOCAL_SEARCH and (self.average or self.update not in (None, MAX_ENTROPY)):
+            raise PlanError(
+                f"--solver finds the distribution of largest entropy; leave --update and --average out, or leave "
+                f"--solver {self.solver_name} out"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,6 +86,11 @@ class Solution:
     certificate: PointCertificate | None
     result: SolveResult
 
+    @property
+    def ended(self) -> str:
+        """Who solved the model, and how that ended."""
+        return f"{self.result.version or self.result.solver}: {self.termination.value}"
+
     def __str__(self) -> str:
         parts = [f"{self.result.solver}: {self.termination.value}"]
         if self.certificate is not None:

@@ -61,7 +61,7 @@ def test_a_named_solver_makes_a_plan_with_column_generation(algorithm: str) -> N
     assert (made.solver, made.pricing_solver) == ("clarabel", "cp-sat")
     assert (made.fit.records, made.fit.columns, made.fit.smoothing) == (2_000, 50, 0.0)
     assert MeasuredPlan.from_json(made.to_json()) == made
-    assert made.charges() == planned(algorithm).charges()
+    assert planned(algorithm, solver="osqp").charges() == planned(algorithm).charges()
     assert "pricing_solver" not in planned(algorithm, solver="clarabel").to_json()
 
 
@@ -77,6 +77,20 @@ def test_more_records_than_a_solver_takes_are_refused_with_how_many_it_takes(
     with pytest.raises(PlanError, match="at most"):
         planned(PROJECTION, records=most + 1, **options)
     assert planned(PROJECTION, records=9_000_000, neighbours=relation.value).fit is not None
+
+
+@pytest.mark.solver("clarabel")
+@pytest.mark.parametrize("budget", ["rho", "pure"])
+def test_a_solver_that_takes_cones_allocates_the_noise(budget: str) -> None:
+    own = planned(PROJECTION, "marginals:3", **BUDGETS[budget])
+    made = planned(PROJECTION, "marginals:3", solver="clarabel", **BUDGETS[budget])
+    assert "solved by clarabel" in made.chosen_by
+    assert [one.name for one in made.measurements] == [one.name for one in own.measurements]
+    scales = [[one.scale for one in plan.measurements] for plan in (made, own)]
+    assert scales[0] == pytest.approx(scales[1], rel=1e-2)
+    assert made.budget.allows(made.charges())
+    other = planned(PROJECTION, "marginals:3", solver="osqp", **BUDGETS[budget])
+    assert other.measurements == own.measurements
 
 
 @pytest.mark.parametrize("option", ["solver", "pricing_solver"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,32 @@ def test_errors_are_predicted_and_compared() -> None:
     workload = parse_workload("parity:1", bits)
     with pytest.raises(PlanError, match="takes as long as a run"):
         predict(make_multiplicative_plan(request(kind=MWEM, rounds=100), workload), workload)
+
+
+@pytest.mark.solver("clarabel")
+@pytest.mark.parametrize("select", [QUERIES, MARGINALS])
+def test_a_named_solver_finds_the_distribution_and_its_release_replays(select: str, tmp_path: Path) -> None:
+    plan = replace(multiplicative_plan(rounds=3, size=ROWS, select=select), solver="clarabel")
+    made = release(dataset(), multiplicative_job(plan, SCHEMA), tmp_path / "out")
+    section = made.statement["multiplicative_weights"]
+    assert section["solved_by"].startswith("clarabel")
+    assert section["dual_bound"] <= section["objective"] <= section["dual_bound"] + 1e-6
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+
+
+def test_what_a_solver_cannot_fit_is_refused_before_anything_is_spent() -> None:
+    options: dict[str, Any] = {"solver": "clarabel"}
+    with pytest.raises(PlanError, match="leave --update and --average out"):
+        MWEM(update=PAPER, **options)
+    with pytest.raises(PlanError, match="leave --update and --average out"):
+        MWEM(average=True, **options)
+    wide = Schema(tuple(Attribute(f"b{i}", AttributeKind.CATEGORICAL, values=(0, 1)) for i in range(15)))
+    asked = PlanRequest(1000, ADD_REMOVE, RICH, MWEM(rounds=4, **options))
+    with pytest.raises(PlanError, match="32,768 possible records .* handed 20,000 records"):
+        make_multiplicative_plan(asked, parse_workload("marginals:2", wide))
+    few = make_multiplicative_plan(asked, parse_workload("marginals:2", BITS))
+    assert few.solver == "clarabel"
+    asked = replace(asked, options=MWEM(rounds=20_000, select=QUERIES, **options))
+    with pytest.raises(PlanError, match="64 possible records and 20,000 rounds are 2,560,192 coefficients"):
+        make_multiplicative_plan(asked, parse_workload("marginals:2", BITS))

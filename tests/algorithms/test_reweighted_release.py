@@ -12,9 +12,10 @@ from dpopt.algorithms.after import reweighted_release
 from dpopt.algorithms.after.reweighted_release import REWEIGHTING, ReweightedRelease, reweight_release
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
-from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.errors import PlanError, ProgramError, ReleaseFolderError
 from tests.algorithms.measured_runs import measured_job, noiseless
 from tests.algorithms.small_runs import codes, dataset, small_release
+from tests.lying_solvers import POINTS, Lying
 from tests.strategies import naive_truth
 
 
@@ -27,6 +28,35 @@ def test_weights_belong_to_released_records_and_make_the_transcript_likelier() -
     assert reweighted.found.after > reweighted.found.before
     assert reweighted.found.gap <= 1e-3
     assert np.ptp(reweighted.records.weights) > 0.01
+
+
+@pytest.mark.solver("clarabel")
+def test_a_solver_finds_weights_as_likely_and_says_so(tmp_path: Path) -> None:
+    small_release(tmp_path / "release")
+    own = reweight_release(tmp_path / "release")
+    found = reweight_release(tmp_path / "release", tmp_path / "weighted", solver="clarabel", seconds=60)
+    assert found.found.before == own.found.before
+    assert found.found.after == pytest.approx(own.found.after, abs=own.found.gap + found.found.gap)
+    assert 0 <= found.found.gap <= 1e-2
+    stated = json.loads((tmp_path / "weighted" / REWEIGHTING).read_text())
+    assert stated["solver"] == found.found.solver
+    assert stated["solver"].startswith("clarabel")
+    assert "steps" not in stated
+
+
+@pytest.mark.parametrize("lie", POINTS)
+def test_weights_of_a_solver_that_lies_are_refused(lie: str, tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="found no answer to reweighting"):
+        reweight_release(small_release(), tmp_path / "weighted", solver=Lying(POINTS[lie]))
+    assert not (tmp_path / "weighted").exists()
+
+
+def test_what_no_solver_takes_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PlanError, match="osqp does not take convex programs with .* cones; .*clarabel"):
+        reweight_release(tmp_path / "nothing", solver="osqp")
+    monkeypatch.setattr("dpopt.models.records.reweighting.MOST_EXPONENTIALS", 10)
+    with pytest.raises(ProgramError, match="a model holds 10 at most"):
+        reweight_release(small_release(), solver="clarabel")
 
 
 def test_errors_are_those_of_the_weighted_records_counted_by_hand() -> None:

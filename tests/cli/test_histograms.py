@@ -53,6 +53,33 @@ def test_a_plan_needs_no_table() -> None:
     assert all(len(set(level)) == 1 for level in found["levels"])
 
 
+@pytest.mark.solver("clarabel")
+def test_a_solver_spreads_the_budget_as_our_own_method_does(tmp_path: Path) -> None:
+    (tmp_path / "groups.json").write_text("[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]")
+    for command in (
+        "histogram plan --bins 64 --rho 0.1",
+        "histogram plan --bins 64 --epsilon 1 --delta 1e-6 --neighbours replace --n 500",
+        "grid plan --bins 16x16 --rho 0.1 --shapes cubes",
+        f"histogram plan --bins 8 --rho 0.1 --hierarchy {tmp_path / 'groups.json'}",
+    ):
+        own, found = told(command), told(f"{command} --solver clarabel")
+        words = found.pop("solved")
+        assert words.startswith("spread by clarabel")
+        assert words.endswith(", proven")
+        assert found["predicted"] == pytest.approx(own["predicted"], rel=2e-3)
+        assert found["scales"] == pytest.approx(own["scales"], rel=5e-2)
+    assert "spread by clarabel" in succeed("histogram plan --bins 64 --rho 0.1 --solver clarabel")
+
+
+def test_what_a_solver_cannot_spread_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "uneven.json").write_text("[[0, 1], 2, 3]")
+    uneven = f"histogram plan --bins 4 --hierarchy {tmp_path / 'uneven.json'}"
+    assert "Gaussian noise" in refuse("histogram plan --bins 64 --epsilon 1 --solver clarabel")
+    assert "osqp does not take programs with cones" in refuse("grid plan --bins 8x8 --rho 1 --solver osqp")
+    assert "did you mean 'clarabel'" in refuse("histogram plan --bins 64 --rho 1 --solver clarable")
+    assert "bins have one depth" in refuse(f"{uneven} --rho 1 --solver clarabel")
+
+
 def test_ranges_of_a_column_are_answered_by_its_edges(folder: Path) -> None:
     found = told("histogram answer --query 0:20 --query 20: --quantile 0.5", folder / "age.npz")
     assert [round(row["value"]) for row in found["answers"]] == [AGES[0], AGES[1] + AGES[2]]

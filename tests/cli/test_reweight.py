@@ -38,6 +38,18 @@ def test_a_comparison_with_the_table_is_marked_and_not_stored(folder: Path, tmp_
     ).read_bytes()
 
 
+@pytest.mark.solver("clarabel")
+def test_a_named_solver_is_stated(folder: Path, tmp_path: Path) -> None:
+    text = succeed("reweight", folder, "-o", tmp_path / "weighted", "--solver", "clarabel", "--seconds", 60)
+    assert "weights by clarabel" in text
+    assert "--seconds is the time limit" in refuse(
+        "reweight", folder, "-o", tmp_path / "more", "--seconds", 9
+    )
+    assert "does not take convex programs" in refuse(
+        "reweight", folder, "-o", tmp_path / "more", "--solver", "cbc"
+    )
+
+
 def test_bad_input_is_refused(folder: Path, tmp_path: Path) -> None:
     assert "not empty" in refuse("reweight", folder, "-o", folder)
     assert "number of rows" in refuse("reweight", folder, "-o", tmp_path / "weighted", "--rows", 0)

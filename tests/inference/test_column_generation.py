@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,12 +22,11 @@ from dpopt.inference.records.rounding import (
 )
 from dpopt.models.records.projection import projection
 from dpopt.programs import SolveLimits
-from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import NO_LIMITS, Point, SolveResult, Termination
-from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
+from dpopt.programs.conic import PointProgram
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.registry import get_solver
 from tests.inference.fits import RULED, RULES, answers, domains_of, feasible_records, mixed_problem, objective
+from tests.lying_solvers import POINTS, Lie, Lying
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
@@ -126,37 +125,13 @@ def test_a_named_solver_weighs_the_records_to_the_same_optimum(name: str, rules:
     assert falling == sorted(falling, reverse=True)
 
 
-@dataclass(frozen=True)
-class Lying:
-    """A solver of quadratic programs that calls some point optimal."""
-
-    point: Callable[[QuadraticProgram], NDArray[np.float64] | None]
-    name: str = "lying"
-    capabilities: frozenset[Capability] = frozenset({Capability.CONVEX_QP})
-
-    def availability(self) -> Availability:
-        return Availability(AvailabilityStatus.AVAILABLE, "for tests")
-
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        assert isinstance(program, QuadraticProgram)
-        point = self.point(program)
-        ended = Termination.OPTIMAL if point is not None else Termination.FAILED
-        value = None if point is None else 0.0
-        return SolveResult(ended, None, point, value, 0.0, self.name, "1", "sure", 0.0)
-
-
-LIES: dict[str, tuple[Callable[[QuadraticProgram], NDArray[np.float64] | None], str]] = {
+LIES: dict[str, tuple[Lie, str]] = {
     "worst record": (lambda program: _corner(program, np.argmax), "found no better weights"),
-    "no weight": (lambda program: np.zeros(program.number_of_variables), "found no"),
-    "below 0": (lambda program: np.full(program.number_of_variables, -1.0), "found no"),
-    "no number": (lambda program: np.full(program.number_of_variables, np.nan), "found no"),
-    "nothing": (lambda program: None, "found no answer to projection: failed"),
+    **{name: (point, "found no") for name, point in POINTS.items()},
 }
 
 
-def _corner(program: QuadraticProgram, choose: Callable[[list[float]], np.intp]) -> NDArray[np.float64]:
+def _corner(program: PointProgram, choose: Callable[[list[float]], np.intp]) -> NDArray[np.float64]:
     corners = np.eye(program.number_of_variables)
     chosen: NDArray[np.float64] = corners[choose([program.evaluate(one) for one in corners])]
     return chosen

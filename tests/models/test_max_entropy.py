@@ -18,6 +18,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from tests.lying_solvers import POINTS, Lying
 from tests.models.catalogue import worked
 from tests.tiny_runs import sized_schema
 
@@ -72,6 +73,39 @@ def test_dual_ascent_proves_its_distribution(seed: int) -> None:
     assert objective - bound < 1e-7
     assert distribution.p.sum() == pytest.approx(1, abs=1e-9)
     assert np.all(distribution.p[start == 0] == 0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.solver("clarabel")
+def test_a_solver_finds_the_distribution_of_dual_ascent(seed: int) -> None:
+    (start, members), (_, others) = noisy_problem(seed), noisy_problem(seed)
+    begun, exact = Distribution(UNIVERSE, start), Distribution(UNIVERSE, start)
+    begun.ascend(members)
+    for _ in range(5_000):
+        if exact.ascend(others) < 1e-12:
+            break
+    before = begun.bracket(members)
+    objective, bound, who = begun.solve(members, "clarabel")
+    assert who.startswith("clarabel")
+    assert who.endswith(": optimal")
+    assert before[1] - 1e-12 <= bound <= objective < before[0]
+    assert objective - bound < 1e-6
+    assert objective == pytest.approx(exact.bracket(others)[0], abs=1e-6)
+    assert np.abs(begun.p - exact.p).max() < 1e-3
+    assert np.all(begun.p[start == 0] == 0)
+
+
+@pytest.mark.parametrize("lie", POINTS)
+def test_a_solver_that_lies_changes_no_distribution(lie: str) -> None:
+    start, members = noisy_problem(0)
+    distribution = Distribution(UNIVERSE, start)
+    distribution.ascend(members)
+    before, bracket = distribution.p.copy(), distribution.bracket(members)
+    objective, bound, who = distribution.solve(members, Lying(POINTS[lie]))
+    assert "found no" in who
+    assert np.array_equal(distribution.p, before)
+    assert objective == bracket[0]
+    assert bracket[1] <= bound <= objective
 
 
 def test_the_dual_value_rises_and_stays_below_every_objective() -> None:

@@ -44,6 +44,7 @@ from dpopt.queries.ranges.weighted_ranges import height_of, loads_of, loads_of_a
 from dpopt.schema.domains import Domains
 from dpopt.synopses.histograms.range_workload import ranges_of_nodes
 from tests.inference.histograms.small_trees import coverage, null_space, random_tree
+from tests.lying_solvers import POINTS, Lying
 
 
 def powers(levels: int) -> NDArray[np.float64]:
@@ -594,6 +595,26 @@ def test_the_shares_are_those_of_an_interior_point_method() -> None:
     optima = [float(line) for line in done.stdout.split()]
     found = [program.objective(solve_allocation(program)) for program in programs]
     assert found == pytest.approx(optima, rel=1e-5)
+
+
+@pytest.mark.solver("clarabel")
+def test_a_solver_allocates_as_our_own_steps_do() -> None:
+    marginals = marginal_set([9, 16, 7, 15, 6], list(combinations(range(5), 3)))
+    for rho, size, sensitivity in ((0.01, 48_842, 1), (2e-4, 48_842, 2)):
+        own = allocate_noise(marginals, rho=rho, size=size, sensitivity=sensitivity)
+        found = allocate_noise(marginals, rho=rho, size=size, sensitivity=sensitivity, solver="clarabel")
+        assert own.solved is None
+        assert found.solved is not None
+        assert found.solved.who.startswith("clarabel")
+        assert abs(found.solved.ahead) < 1e-5
+        assert found.predicted_mean_squared_error == pytest.approx(own.predicted_mean_squared_error, rel=1e-2)
+        assert found.gap <= own.gap + 1e-3
+
+
+@pytest.mark.parametrize("lie", POINTS)
+def test_shares_of_a_solver_that_lies_are_refused(lie: str) -> None:
+    with pytest.raises(ProgramError, match=r"above that of our own method|found no answer"):
+        allocate_noise(marginal_set([3, 3], [(0, 1)]), **WORKED, solver=Lying(POINTS[lie]))  # type: ignore[arg-type]
 
 
 def test_the_worked_example_of_the_page() -> None:

@@ -15,13 +15,22 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
-from dpopt.models.records.reweighting import CLOSE, Reweighted, TranscriptLikelihood, maximize_likelihood
+from dpopt.models.records.reweighting import (
+    CLOSE,
+    Reweighted,
+    TranscriptLikelihood,
+    likelihood_maximized_by,
+    maximize_likelihood,
+)
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.results import SolveLimits
+from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import check_empty, make_empty, write_json
 from dpopt.releases.kept_records import Round
 from dpopt.releases.records import SyntheticRecords, merged
+from dpopt.releases.solver_choice import require_solver
 
 REWEIGHTING = "reweighting.json"
 
@@ -47,13 +56,16 @@ class ReweightedRelease:
     records: SyntheticRecords
 
     @classmethod
-    def of(cls, release: SyntheticRelease) -> ReweightedRelease:
+    def of(
+        cls, release: SyntheticRelease, *, solver: str | Solver | None = None, seconds: float | None = None
+    ) -> ReweightedRelease:
         """Find the weights under which the transcript is most likely (`dpopt.algorithms.after.reweighted_release`).
 
-        Raises PlanError if the release is not DualQuery's, or too large to be re-weighted.
+        Raises as `reweight`.
         """
         plan = DualQueryPlan.of(release.job.plan)
-        found = reweight(release.rounds, release.job.record_clauses(), plan)
+        clauses = release.job.record_clauses()
+        found = reweight(release.rounds, clauses, plan, solver=solver, seconds=seconds)
         return cls(release, found, weighted_records(release.rounds, found.weights))
 
     @property
@@ -95,7 +107,7 @@ class ReweightedRelease:
             "privacy": {**self.release.statement["privacy"], "cost_of_the_weights": _PRIVACY_COST},
             "log_likelihood": {"equal_weights": self.found.before, "these_weights": self.found.after},
             "gap": self.found.gap,
-            "steps": self.found.steps,
+            **({"solver": self.found.solver} if self.found.solver else {"steps": self.found.steps}),
             "records": {"distinct": self.distinct, **output},
         }
         write_json(place / REWEIGHTING, statement)
@@ -114,6 +126,8 @@ def reweight_release(
     folder: str | os.PathLike[str] | None = None,
     *,
     rows: int | None = None,
+    solver: str | Solver | None = None,
+    seconds: float | None = None,
 ) -> ReweightedRelease:
     """Give the records of a DualQuery release the weights under which its transcript is most likely; no privacy is spent.
 
@@ -127,11 +141,17 @@ def reweight_release(
         A new or empty folder for the records and reweighting.json; the release itself is never changed.
     rows : int, optional
         Write so many rows without weights.
+    solver : str or Solver, optional
+        Who solves the program in place of Newton's method: one that takes cones, such as clarabel; for small releases.
+    seconds : float, optional
+        Its time limit.
 
     Raises
     ------
     PlanError
-        If the release is not DualQuery's, too large, or `rows` cannot be written.
+        If the release is not DualQuery's, too large, or `rows` cannot be written; or the solver does not take the program.
+    ProgramError
+        If the solver finds no weights.
     TranscriptError
         If the run has not ended, or what is on file contradicts itself.
     ReleaseFolderError
@@ -143,8 +163,10 @@ def reweight_release(
         check_empty(Path(folder))
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
         raise PlanError(f"the number of rows must be a whole number, at least 1, found {rows!r}")
+    if solver is not None:
+        require_solver(solver, Capability.CONES)
     finished = release if isinstance(release, SyntheticRelease) else load(release)
-    reweighted = ReweightedRelease.of(finished)
+    reweighted = ReweightedRelease.of(finished, solver=solver, seconds=seconds)
     if folder is not None:
         reweighted.write(folder, rows=rows)
     return reweighted
@@ -160,7 +182,13 @@ _PARTS = 1_000_000
 
 
 def reweight(
-    rounds: Sequence[Round], clauses: Clauses, plan: DualQueryPlan, *, gap: float = CLOSE
+    rounds: Sequence[Round],
+    clauses: Clauses,
+    plan: DualQueryPlan,
+    *,
+    gap: float = CLOSE,
+    solver: str | Solver | None = None,
+    seconds: float | None = None,
 ) -> Reweighted:
     """Return weights for the records of all rounds that maximize the likelihood of the released draws.
 
@@ -179,6 +207,10 @@ def reweight(
         The plan of the run.
     gap : float
         Enough accuracy, in units of log-likelihood.
+    solver, seconds
+        Who solves the program in place of Newton's method, and its time limit.
+
+    Raises ProgramError if the release is too large for the solver, or it finds no weights.
 
     Raises PlanError if the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than
     3,000 rounds or 2e9 answers of a round's record to a query.
@@ -198,7 +230,9 @@ def reweight(
     likelihood = TranscriptLikelihood.of(
         clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)
     )
-    return maximize_likelihood(likelihood, gap=gap)
+    if solver is None:
+        return maximize_likelihood(likelihood, gap=gap)
+    return likelihood_maximized_by(solver, likelihood, SolveLimits(seconds=seconds))
 
 
 def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> SyntheticRecords:

@@ -28,10 +28,12 @@ from dpopt.algorithms.options import LOCAL_SEARCH, Adaptive, Options, PlanReques
 from dpopt.errors import PlanError
 from dpopt.models.model import LARGEST_FOR_SOLVERS
 from dpopt.models.noise_budgets.noise_allocation import allocate_noise
+from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding
+from dpopt.solvers.registry import get_solver
 
 MOST_MEASURED_CELLS = 5_000_000
 """A transcript holds every measured count; beyond this many the noise would be larger than the counts anyway."""
@@ -210,7 +212,10 @@ class _Maker:
     def _allocated(self, marginals: MarginalSet) -> tuple[tuple[PlannedMeasurement, ...], str]:
         self._refuse_many(marginals.number_of_cells)
         rho = self._amount if self.gaussian else self._amount * self._amount / 2
-        allocation = allocate_noise(marginals, rho=rho, size=self._request.size, sensitivity=self._of_one)
+        solver = self._solver_of_cones()
+        allocation = allocate_noise(
+            marginals, rho=rho, size=self._request.size, sensitivity=self._of_one, solver=solver
+        )
         shares = allocation.shares
         if not self.gaussian:
             # Shares of rho are shares of squared epsilon; under pure composition epsilon itself adds up.
@@ -224,10 +229,18 @@ class _Maker:
             )
             for number, share in enumerate(shares.tolist())
         )
-        return (
-            planned,
-            f"noise on {len(planned):,} marginals by the convex program of the least predicted error",
-        )
+        how = f"noise on {len(planned):,} marginals by the convex program of the least predicted error"
+        if allocation.solved is not None:
+            how += f", solved by {allocation.solved}; at most a part {allocation.gap:.2g} above the least"
+        return planned, how
+
+    def _solver_of_cones(self) -> str | Solver | None:
+        """Return the solver that the user named, if it takes programs with cones; others weigh records only."""
+        asked = self._request.options
+        if asked.solver_name == LOCAL_SEARCH:
+            return None
+        solver = get_solver(asked.own_solver or asked.solver_name)
+        return solver if Capability.CONES in solver.capabilities else None
 
     def adaptive(self, asked: int | None) -> tuple[tuple[PlannedMeasurement, ...], PlannedSelections, str]:
         """One-way marginals with equal noise, then rounds that each select a marginal and measure it."""

@@ -179,7 +179,7 @@ def _named(plan: MultiplicativePlan, workload: Workload, chosen: int) -> str:
 def prepare(run: Run) -> Learner:
     """Return the public side; refuses a universe that is too large."""
     with stage(run.progress, "preparing the universe"):
-        return Learner(MultiplicativePlan.of(run.job.plan), run.job.workload)
+        return Learner(MultiplicativePlan.of(run.job.plan), run.job.workload, run.solver)
 
 
 def open_door(run: Run, ledger: Ledger) -> MultiplicativeCurator:
@@ -232,6 +232,7 @@ def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) 
         "scale": plan.scale,
         "objective": entry["objective"],
         "dual_bound": entry["dual_bound"],
+        **_solved(entry.get("solved_by")),
         "lost_to_interruptions": walk.lost,
         "measured_counts": int(differences.size),
         "largest_difference_to_measured": float(differences.max(initial=0.0)),
@@ -268,7 +269,13 @@ def _records_entry(job: Job, learner: Learner | None, played: Played) -> Entry:
         "distance": float(np.abs(answers - bounded).max()),
         "objective": None if bracket is None else bracket[0],
         "dual_bound": None if bracket is None else bracket[1],
+        **_solved(learner.solved_by),
     }
+
+
+def _solved(who: object) -> dict[str, str]:
+    """Return who found the distribution, where a solver was named."""
+    return {} if who is None else {"solved_by": str(who)}
 
 
 def _distance(entry: Entry) -> float:

@@ -13,7 +13,15 @@ from dpopt.algorithms.multiplicative_weights.plan import (
     kept_as_bits,
     universe_of,
 )
-from dpopt.algorithms.options import DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, PAPER
+from dpopt.algorithms.options import (
+    DATA_STEP,
+    EXACT,
+    HOEFFDING,
+    LOCAL_SEARCH,
+    MARGINALS,
+    MAX_ENTROPY,
+    PAPER,
+)
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.distribution.answers import AnswerSheet
@@ -25,6 +33,7 @@ from dpopt.inference.distribution.fit import (
     weighted_cells,
 )
 from dpopt.private.selections.multiplicative_scores import UNITS
+from dpopt.programs.solver import Solver
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.public_population.population import random_bits, random_codes
@@ -41,8 +50,10 @@ class Learner:
     Raises PlanError if the universe or the workload is too large, or the rules leave nothing; before anything is spent.
     """
 
-    def __init__(self, plan: MultiplicativePlan, workload: Workload) -> None:
+    def __init__(self, plan: MultiplicativePlan, workload: Workload, solver: Solver | None = None) -> None:
         self._plan, self._workload = plan, workload
+        self._solver = solver or (None if plan.solver == LOCAL_SEARCH else plan.solver)
+        self._solved: tuple[float, float, str] | None = None
         self.universe = universe_of(workload, plan.algorithm)
         try:
             self._sheet = AnswerSheet(self.universe, workload.queries)
@@ -91,13 +102,20 @@ class Learner:
         if self._sum is not None and self._rounds:
             return np.asarray(self._sum / self._rounds)
         self._replay(self._plan.learning.last_replays)
+        if self._solver is not None and self._measured:
+            self._solved = self._distribution.solve(self._measured, self._solver)
         return self._distribution.p
+
+    @property
+    def solved_by(self) -> str | None:
+        """Who found the released distribution, and how that ended, where a solver was named."""
+        return None if self._solved is None else self._solved[2]
 
     def bracket(self) -> tuple[float, float] | None:
         """Return the objective of the last distribution and its dual bound (models/max_entropy); None for other updates."""
         if self._plan.learning.update != MAX_ENTROPY:
             return None
-        return self._distribution.bracket(self._measured)
+        return self._distribution.bracket(self._measured) if self._solved is None else self._solved[:2]
 
     def records(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64]]:
         """Return distinct weighted records (r, d) in lexicographic order that stand for a distribution, and their weights (r,).

@@ -173,7 +173,7 @@ class MultiplicativePlan(Plan):
         None: all rounds are played.
     learning : Learning
     size, relation, budget, solver, seed, chosen_by :
-        As in `Plan`; nothing is solved by a solver here.
+        As in `Plan`; the solver finds the distribution that is released.
 
     Raises PlanError: a number out of range, or numbers that do not fit together.
     """

@@ -21,6 +21,7 @@ from dpopt.algorithms.multiplicative_weights.plan import (
 from dpopt.algorithms.options import (
     DATA_STEP,
     HOEFFDING,
+    LOCAL_SEARCH,
     MARGINALS,
     MAX_ENTROPY,
     MWEM,
@@ -30,6 +31,8 @@ from dpopt.algorithms.options import (
     PlanRequest,
 )
 from dpopt.errors import PlanError
+from dpopt.models.model import LARGEST_FOR_SOLVERS
+from dpopt.models.records.max_entropy import MOST_CELLS
 from dpopt.private.selections.multiplicative_scores import UNITS
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PlanBy
@@ -65,7 +68,19 @@ def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> 
         rule = min(most, max(_LEAST_ROUNDS, by_size))
         plan = maker.of(asked.rounds or rule, alpha=asked.alpha if isinstance(asked, PMW) else None)
     refuse_costs_beyond(request.budget, plan.charges(), "rounds")
+    if asked.solver_name != LOCAL_SEARCH:
+        _refuse_large_model(universe_of(workload, asked.algorithm).cells, plan.rounds)
     return plan
+
+
+def _refuse_large_model(cells: int, rounds: int) -> None:
+    """Refuse to hand a solver a larger universe than it takes: a cone for each cell, and two entries for each measurement."""
+    entries = cells * (2 * rounds + 3)
+    if cells > MOST_CELLS or entries > LARGEST_FOR_SOLVERS:
+        raise PlanError(
+            f"{cells:,} possible records and {rounds:,} rounds are {entries:,} coefficients; solvers are handed {MOST_CELLS:,} "
+            f"records and {LARGEST_FOR_SOLVERS:,} coefficients at most. Ask queries over fewer attributes, or name no solver"
+        )
 
 
 class _Maker:
@@ -131,6 +146,7 @@ class _Maker:
             scale=scale,
             alpha=alpha if self._stops else None,
             learning=learning,
+            solver=asked.solver_name,
             seed=asked.seed,
             chosen_by=chosen_by or ("rounds given" if asked.rounds else "rule by size and noise"),
         )

@@ -25,6 +25,11 @@ def reweight(
     rows: Annotated[
         int | None, "Write this many rows without weights; if left out, distinct records with weights."
     ] = None,
+    solver: Annotated[
+        str | None,
+        "Solver of the convex program with cones, such as clarabel, for small releases; if left out, Newton's method.",
+    ] = None,
+    seconds: Annotated[float | None, "Time limit of --solver, in seconds; none if left out."] = None,
     table: Annotated[
         Path | None,
         "--evaluate",
@@ -43,6 +48,8 @@ def reweight(
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console, report_errors
 
+    if seconds is not None and solver is None:
+        raise PlanError("--seconds is the time limit of --solver; give a solver, or leave the limit out")
     how = reading_now(lambda: read_job(folder), reading)
     if how is not None and table is None:
         raise PlanError(
@@ -52,13 +59,15 @@ def reweight(
     dataset = None if table is None else read_again(read_job(folder), table, reading=how)
     with TerminalProgress() as progress:
         progress.begin("re-weighting")
-        reweighted = reweight_release(folder, out, rows=rows)
+        reweighted = reweight_release(folder, out, rows=rows, solver=solver, seconds=seconds)
         progress.end("re-weighting")
     found, shown = reweighted.found, console()
     shown.print(
         f"log-likelihood of the draws: {found.before:.1f} with equal weights, {found.after:.1f} with these; at most "
         f"{found.gap:.2g} below the largest, proven"
     )
+    if found.solver:
+        shown.print(f"weights by {found.solver}")
     released = len(reweighted.release.records)
     shown.print(f"records: {reweighted.distinct:,} of the {released:,} distinct ones have a weight above 0")
     shown.print(f"written to {out}: the records, and {REWEIGHTING}. No privacy was spent")

@@ -15,6 +15,7 @@ from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    from dpopt.models.noise_budgets.solved_budget import SolvedBudget
     from dpopt.synopses.histograms.counts_plan import CountsPlan
 
 histogram_group = shared.synopsis_group(
@@ -44,6 +45,12 @@ GridEstimateOption = Annotated[
         "cells may be negative).",
         show_default=_DEFAULT,
     ),
+]
+
+BudgetSolverOption = Annotated[
+    str | None,
+    "Solver that spreads the budget of Gaussian noise over the levels, a convex program with cones, such as clarabel; if left "
+    "out, our own method. See 'dpopt solvers'.",
 ]
 
 
@@ -92,6 +99,7 @@ def plan_histogram(
     asked: shared.PlanOptions,
     measured: HistogramOptions,
     n: shared.ReplaceNOption = None,
+    solver: BudgetSolverOption = None,
 ) -> shared.Shown:
     """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.synopses.histograms.release_histogram import planned_histogram
@@ -102,9 +110,18 @@ def plan_histogram(
         raise PlanError(
             f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns"
         )
-    found = planned_histogram(axes[0], request, request.spending(), n, **asdict(measured))
+    heard = _Heard()
+    found = planned_histogram(
+        axes[0],
+        request,
+        request.spending(),
+        n,
+        **asdict(measured),
+        solver=solver,
+        on_solved=heard.note,
+    )
     counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
-    return _planned(found, "counts", counts, "bins")
+    return _planned(found, "counts", counts, "bins", heard)
 
 
 @shared.showing("plan", grid_group)
@@ -115,6 +132,7 @@ def plan_grid(
     asked: shared.PlanOptions,
     measured: GridOptions,
     n: shared.ReplaceNOption = None,
+    solver: BudgetSolverOption = None,
 ) -> shared.Shown:
     """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.ranges.grids import blocks_shape
@@ -125,9 +143,18 @@ def plan_grid(
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
     shape, spent = tuple(bins.number for bins in axes), request.spending()
-    found = grid_plan.plan_grid(shape, spent, relation=request.relation, size=n, **asdict(measured))
+    heard = _Heard()
+    found = grid_plan.plan_grid(
+        shape,
+        spent,
+        relation=request.relation,
+        size=n,
+        **asdict(measured),
+        solver=solver,
+        on_solved=heard.note,
+    )
     blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
-    return _planned(found, "blocks", blocks, "cells")
+    return _planned(found, "blocks", blocks, "cells", heard)
 
 
 @command("release", group=histogram_group)
@@ -290,7 +317,22 @@ def export_grid(
     shared.export(GridHistogram, file, out, {".csv": table, ".png": partial(draw_grid, estimate=estimate)})
 
 
-def _planned(found: CountsPlan, heading: str, numbers: list[str], empty: str) -> shared.Shown:
+class _Heard:
+    """What is said of a solver that spread a budget."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def note(self, solved: SolvedBudget | None, gap: float | None) -> None:
+        """Say how its budget compares, and how far from the optimum it is."""
+        if solved is not None:
+            proven = (
+                "" if gap is None else f"; no other budget is better by more than a part of {gap:.2g}, proven"
+            )
+            self.words = [f"spread by {solved}{proven}"]
+
+
+def _planned(found: CountsPlan, heading: str, numbers: list[str], empty: str, heard: _Heard) -> shared.Shown:
     """Return the levels of a plan, how many counts each has, and the predicted errors."""
     scales = [f"{scale:.4g}" for scale in found.scales]
     rows = zip(found.level_names, numbers, scales, strict=True)
@@ -299,7 +341,8 @@ def _planned(found: CountsPlan, heading: str, numbers: list[str], empty: str) ->
         for name, variance in found.predicted.items()
     )
     table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
-    return shared.Shown(found.to_json(), [table, *errors])
+    solved = {"solved": heard.words[0]} if heard.words else {}
+    return shared.Shown({**found.to_json(), **solved}, [table, *errors, *heard.words])
 
 
 def _sides(shape: tuple[int, ...]) -> str:

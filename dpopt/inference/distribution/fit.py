@@ -14,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
+from dpopt.errors import ProgramError
 from dpopt.inference.distribution.answers import wanted_positions
 from dpopt.inference.distribution.universe import ProductUniverse
-from dpopt.models.records.max_entropy import EntropyTerm, entropy_bracket
+from dpopt.models.records.max_entropy import MOST_CELLS, EntropyTerm, entropy_bracket, entropy_of, max_entropy
+from dpopt.programs.results import NO_LIMITS, SolveLimits
+from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -92,6 +95,7 @@ class Distribution:
         self.universe = universe
         self.p = np.full(universe.cells, 1.0 / universe.cells) if start is None else start.copy()
         self.normalizer = 0.0
+        self._start = self.p.copy() if universe.cells <= MOST_CELLS else None
         self._pool = ThreadPoolExecutor(_ROWS_APART)
 
     def parts(self, measured: Measured) -> NDArray[np.float64]:
@@ -141,6 +145,76 @@ class Distribution:
             for one in members
         ]
         return entropy_bracket(self.normalizer, terms)
+
+    def solve(
+        self, members: Sequence[Measured], solver: str | Solver, limits: SolveLimits = NO_LIMITS
+    ) -> tuple[float, float, str]:
+        """Take the distribution that a solver finds for all measurements, if it is better; return objective, bound and who.
+
+        Objective and bound are computed here: the larger dual value of the multipliers so far, and of those that belong to the
+        solver's shares. So they hold whatever the solver says.
+
+        Raises
+        ------
+        ProgramError
+            More than 20,000 cells.
+        """
+        start = self._first()
+        objective, bound = self.bracket(members)
+        cells = np.flatnonzero(start)
+        parts = [one.labels[np.add.outer(one.high, one.low).ravel()[cells]] for one in members]
+        model = max_entropy(
+            start[cells],
+            np.stack(parts),
+            [one.values for one in members],
+            slacks=[one.slack for one in members],
+            weights=[one.weight for one in members],
+        )
+        try:
+            found = model.solve_for_release(solver, limits=limits)
+        except ProgramError as error:
+            return objective, bound, str(error)
+        before, self.p = self.p, np.zeros_like(self.p)
+        self.p[cells] = np.maximum(np.nan_to_num(found.value["p"]), 0.0)
+        self.p /= max(float(self.p.sum()), np.finfo(np.float64).tiny)
+        exact, dual = self._value(members), self._dual(members)
+        bound = max(bound, dual)
+        if not (self.p.any() and exact < objective):
+            self.p = before
+            return (
+                objective,
+                bound,
+                f"{found.result.solver} found no better distribution: {found.termination.value}",
+            )
+        return exact, bound, found.ended
+
+    def _first(self) -> NDArray[np.float64]:
+        """Return p0."""
+        if self._start is None:
+            raise ProgramError(
+                f"a universe of {self.universe.cells:,} cells; solvers are handed {MOST_CELLS:,} at most"
+            )
+        return self._start
+
+    def _value(self, members: Sequence[Measured]) -> float:
+        """Return the objective of the distribution (ME-1), by a pass over the cells."""
+        total = entropy_of(self.p, self._first())
+        for one in members:
+            beyond = np.maximum(0.0, np.abs(self.parts(one) - one.values) - one.slack)
+            total += one.weight / 2 * float(beyond @ beyond)
+        return total
+
+    def _dual(self, members: Sequence[Measured]) -> float:
+        """Return the dual value (ME-5) of the multipliers that would be best at the distribution's shares."""
+        heights, bound = np.zeros_like(self.p), 0.0
+        for one in members:
+            shares = self.parts(one)
+            theta = one.weight * (np.clip(shares, one.values - one.slack, one.values + one.slack) - shares)
+            heights += theta[one.labels[np.add.outer(one.high, one.low).ravel()]]
+            bound += float(theta @ one.values) - one.slack * float(np.abs(theta).sum())
+            bound -= float(theta @ theta) / (2 * one.weight)
+        top = float(heights.max())
+        return bound - top - float(np.log(self._first() @ np.exp(heights - top)))
 
     def _best(self, measured: Measured, parts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         from dpopt.inference.distribution.kernels import pulled_shares

@@ -38,8 +38,10 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
+from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import Cone
+from dpopt.programs.solver import Solver
 
 _LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
 
@@ -126,6 +128,11 @@ class HierarchyProgram:
         amounts[-1] += self.least * self.amount
         return amounts
 
+    def shares(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares that `spread` makes amounts of the levels that may be measured, (levels,), from."""
+        free = np.maximum(amounts - self.least * self.amount * np.eye(amounts.size)[-1], 0.0)
+        return np.asarray(free / free.sum() if free.any() else np.eye(free.size)[-1])
+
     def lower_bound(self, amounts: NDArray[np.float64]) -> float:
         """Return a number that the objective of no amounts is below (HB-6); Gaussian noise only."""
         value, slopes = self.evaluate(amounts)
@@ -145,11 +152,14 @@ class HierarchyBudgets:
         The objective, in records squared.
     gap : float or None
         No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
+    solved : SolvedBudget or None
+        How the amounts compare with those of the descent, where a solver found them.
     """
 
     amounts: NDArray[np.float64]
     variance: float
     gap: float | None
+    solved: SolvedBudget | None = None
 
 
 MOST_ENTRIES = 1_000_000
@@ -295,16 +305,27 @@ def _hierarchy_model(program: HierarchyProgram, dense: _DenseHierarchy) -> Model
     return Model.of("hierarchy_budgets", build, closed_form=by_descent, method="descent")
 
 
-def best_hierarchy_budgets(program: HierarchyProgram) -> HierarchyBudgets:
-    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out."""
+def best_hierarchy_budgets(
+    program: HierarchyProgram, solver: str | Solver | None = None, model: Model | None = None
+) -> HierarchyBudgets:
+    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
+
+    A `solver` finds them in place of the descent, by the `model` of the same program; errors as of `budget_solved_by`.
+    """
     if _nothing_varies(program):
         return HierarchyBudgets(freeze(_bins_alone(program)), 0.0, 0.0 if program.gaussian else None)
-    shares = _best_shares(program)
+    shares, solved = _best_shares(program), None
+    if solver is not None and model is not None:
+        own = program.spread(shares)[program.first :]
+        found, solved = budget_solved_by(
+            solver, model, "b", own, lambda parts: program.evaluate(program.spread(program.shares(parts)))[0]
+        )
+        shares = program.shares(found)
     amounts = program.spread(shares)
     kept = program.spread(_without_small(program, shares, amounts))
     value = program.evaluate(kept)[0]
     gap = max(0.0, 1.0 - program.lower_bound(amounts) / value) if program.gaussian else None
-    return HierarchyBudgets(freeze(kept), value, gap)
+    return HierarchyBudgets(freeze(kept), value, gap, solved)
 
 
 def _best_shares(program: HierarchyProgram) -> NDArray[np.float64]:

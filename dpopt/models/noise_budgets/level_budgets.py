@@ -33,8 +33,10 @@ from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
+from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
 from dpopt.programs.building import Builder, dense
 from dpopt.programs.conic import product_multipliers
+from dpopt.programs.solver import Solver
 
 _LOSS = 0.001
 """All levels that are left out may cost this share of the objective together; beyond it they are measured."""
@@ -59,11 +61,14 @@ class LevelBudgets:
         Predicted mean variance of the ranges of each group, in records squared.
     gap : float or None
         No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
+    solved : SolvedBudget or None
+        How the amounts compare with those of the descent, where a solver found them.
     """
 
     amounts: NDArray[np.float64]
     variances: NDArray[np.float64]
     gap: float | None
+    solved: SolvedBudget | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,7 +281,9 @@ def level_model(program: LevelProgram) -> Model:
 
 
 def best_level_budgets(
-    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None
+    program: LevelProgram,
+    starts: Sequence[NDArray[np.float64]] | None = None,
+    solver: str | Solver | None = None,
 ) -> LevelBudgets:
     """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
 
@@ -284,11 +291,15 @@ def best_level_budgets(
     ----------
     starts : sequence of (L + 1,) float64, optional
         Shares of the budget to begin with, for Laplace noise; those for one dimension if left out.
+    solver : str or Solver, optional
+        Who finds the amounts in place of the descent; for Gaussian noise. Errors as of `budget_solved_by`.
     """
-    best = _best_amounts(program, starts)
+    best, solved = _best_amounts(program, starts), None
+    if solver is not None:
+        best, solved = budget_solved_by(solver, level_model(program), "b", best, program.objective)
     kept = _without_small_levels(program, best)
     gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
-    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap)
+    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap, solved)
 
 
 def _best_amounts(program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None) -> NDArray[np.float64]:

@@ -27,8 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
+from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import product_multipliers
+from dpopt.programs.solver import Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 
@@ -53,12 +55,15 @@ class Allocation:
         Mean over the cells of the workload of the predicted squared error of an answer, where answers are shares of records.
     gap : float
         No other shares have less than (1 - gap) times the objective of NA-1; proven (NA-7), in [0, 1].
+    solved : SolvedBudget or None
+        How the shares compare with those of the steps NA-6, where a solver found them.
     """
 
     marginals: MarginalSet
     shares: NDArray[np.float64]
     predicted_mean_squared_error: float
     gap: float
+    solved: SolvedBudget | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shares", frozen(self.shares, np.float64))
@@ -126,7 +131,13 @@ class AllocationProgram:
 
 
 def allocate_noise(
-    marginals: MarginalSet, *, rho: float, size: int, sensitivity: int = 1, signal: float = SIGNAL
+    marginals: MarginalSet,
+    *,
+    rho: float,
+    size: int,
+    sensitivity: int = 1,
+    signal: float = SIGNAL,
+    solver: str | Solver | None = None,
 ) -> Allocation:
     """Return which marginals to measure with which shares of rho, so that the workload's predicted error is least (NA-1).
 
@@ -145,15 +156,20 @@ def allocate_noise(
         How many cells of one marginal a record moves: 1 under add-remove, 2 under replace-one.
     signal
         theta of NA-5, in (0, 1].
+    solver
+        Who finds the shares in place of the steps NA-6. Its shares are evaluated here.
 
     Raises
     ------
     ProgramError
-        A number out of range, no marginal, or more than four million pairs of a marginal and a subset.
+        A number out of range, no marginal, or more than four million pairs of a marginal and a subset; or the solver does not
+        take the model, or finds shares that are worse than those of the steps by more than a part of 1e-4.
     """
     _require(rho, size, sensitivity, signal)
     program = allocation_program(marginals, rho=rho, size=size, sensitivity=sensitivity, signal=signal)
-    best = solve_allocation(program)
+    best, solved = solve_allocation(program), None
+    if solver is not None:
+        best, solved = budget_solved_by(solver, allocation_model(program), "s", best, program.objective)
     shares = np.where(best * best.size < DROPPED, 0.0, best)
     shares /= shares.sum()
     kept = np.flatnonzero(shares)
@@ -163,6 +179,7 @@ def allocate_noise(
         freeze(shares[kept] / shares[kept].sum()),
         program.squared_error(shares) / (program.cells * float(size) ** 2),
         max(0.0, 1.0 - program.lower_bound(best) / predicted) if predicted else 0.0,
+        solved,
     )
 
 

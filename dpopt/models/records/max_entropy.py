@@ -72,6 +72,16 @@ def entropy_bracket(normalizer: float, terms: Sequence[EntropyTerm]) -> tuple[fl
     return objective, bound
 
 
+def entropy_of(p: NDArray[np.float64], start: NDArray[np.float64]) -> float:
+    """Return KL(p || p0) of two distributions over the same cells, (x,); p is 0 where p0 is."""
+    held = p > 0
+    return float(p[held] @ np.log(p[held] / start[held]))
+
+
+MOST_CELLS = 20_000
+"""Cells of a universe that a solver is handed at most, one exponential cone each."""
+
+
 def max_entropy(
     start: ArrayLike,
     parts: ArrayLike,

@@ -36,6 +36,8 @@ from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.programs.building import Builder, dense
 from dpopt.programs.conic import Cone
+from dpopt.programs.results import NO_LIMITS, SolveLimits
+from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
@@ -116,6 +118,12 @@ class TranscriptLikelihood:
             step,
         )
 
+    def model(self) -> Model:
+        """Return the model of the same program (`reweighting`), for general solvers; errors as there."""
+        net = np.zeros(self.answers.shape[::-1], dtype=np.int64)
+        net[self.rounds, self.queries] = self.counts
+        return reweighting(net, self.answers, self.step, self.draws)
+
     def value(self, weights: NDArray[np.float64]) -> float:
         """Return L(w)."""
         return self._sums(weights)[0]
@@ -187,6 +195,8 @@ class Reweighted:
         concave (RW-5: largest entry of the gradient less its mean under the weights).
     steps : int
         Newton steps that were taken.
+    solver : str
+        Who found the weights, and how it ended, where that was not Newton's method.
     """
 
     weights: NDArray[np.float64]
@@ -194,6 +204,7 @@ class Reweighted:
     after: float
     gap: float
     steps: int
+    solver: str = ""
 
 
 def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = CLOSE) -> Reweighted:
@@ -217,6 +228,28 @@ def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = CLOSE)
         value, gradient, curvature = likelihood.derivatives(weights)
         steps += 1
     return Reweighted(weights, before, value, _gap_of(gradient, weights), steps)
+
+
+def likelihood_maximized_by(
+    solver: str | Solver, likelihood: TranscriptLikelihood, limits: SolveLimits = NO_LIMITS
+) -> Reweighted:
+    """Return the weights that a solver finds; likelihood and gap are computed from the weights alone.
+
+    Raises
+    ------
+    ProgramError
+        The release is too large for solvers, or the solver does not take such programs or finds no weights.
+    SolverUnavailableError
+        There is no such solver here.
+    """
+    number = likelihood.answers.shape[1]
+    found = likelihood.model().solve_for_release(solver, limits=limits)
+    weights = np.maximum(np.nan_to_num(found.value["w"]), 0.0)
+    weights = weights / weights.sum() if weights.any() else np.full(number, 1.0 / number)
+    before = likelihood.value(np.full(number, 1.0 / number))
+    value, gradient, _ = likelihood.derivatives(weights)
+    who = found.ended
+    return Reweighted(weights, before, value, _gap_of(gradient, weights), 0, who)
 
 
 def _gap_of(gradient: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

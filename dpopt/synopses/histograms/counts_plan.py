@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp
@@ -24,6 +24,7 @@ from dpopt.accounting.measurements import (
 )
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
+from dpopt.models.noise_budgets.solved_budget import SolvedBudget
 from dpopt.synopses.synopsis import SynopsisPlan
 
 _MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
@@ -69,6 +70,14 @@ class LevelNoise:
 
     def _noise(self) -> dict[str, Any]:
         return {"sensitivity": node_sensitivity(self.relation), "gaussian": is_gaussian(self.budget)}
+
+
+OnSolved = Callable[[SolvedBudget | None, float | None], None]
+"""Receives how a solver's budget compares with that of our own method, and the proven gap; None without solver or proof."""
+
+
+def unheard(solved: SolvedBudget | None, gap: float | None) -> None:
+    """Take no notice of a solver."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

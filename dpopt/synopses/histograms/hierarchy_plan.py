@@ -13,11 +13,17 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
-from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
+from dpopt.models.model import Model
+from dpopt.models.noise_budgets.hierarchy_budgets import (
+    HierarchyProgram,
+    best_hierarchy_budgets,
+    hierarchy_budgets,
+)
+from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import LevelNoise
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -89,6 +95,8 @@ def plan_hierarchy(
     ranges: str = NODES,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    solver: str | Solver | None = None,
+    on_solved: OnSolved = unheard,
 ) -> HierarchyPlan:
     """Return the plan with the least mean variance of a hierarchy's groups, or of ranges, that the budget covers.
 
@@ -107,11 +115,13 @@ def plan_hierarchy(
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
+    solver, on_solved : optional
+        As of `plan_histogram`; for "nodes" of a hierarchy whose bins all have the same depth.
 
     Raises
     ------
     PlanError
-        If bins or size are out of range, or the accountant has no figure for either noise.
+        If bins or size are out of range, or the accountant has no figure for either noise; or the solver has no model.
     WorkloadError
         If the ranges are none of the above.
     AccountingError
@@ -131,7 +141,9 @@ def plan_hierarchy(
         **noise.program(),
         least=LEAST_SHARE_OF_BINS,
     )
-    found = best_hierarchy_budgets(program)
+    model = None if solver is None else _model(hierarchy, text, program)
+    found = best_hierarchy_budgets(program, solver, model)
+    on_solved(found.solved, found.gap)
     depths = tuple(np.flatnonzero(found.amounts)[::-1].tolist())
     plan = HierarchyPlan(
         bins=named.number,
@@ -142,6 +154,29 @@ def plan_hierarchy(
         depths=depths,
     )
     return replace(plan, predicted=_predicted(plan, words, wanted))
+
+
+def _model(hierarchy: Tree, ranges: str, program: HierarchyProgram) -> Model:
+    """Return the model of a program for the groups of a hierarchy, which solvers take.
+
+    Raises
+    ------
+    PlanError
+        If the ranges are others, bins differ in depth, or noise is not Gaussian.
+    """
+    even = len(deepened(hierarchy)) == len(hierarchy)
+    if ranges != NODES or not even or not program.gaussian:
+        raise PlanError(
+            "--solver spreads a budget of Gaussian noise (rho, or epsilon and delta), for the ranges 'nodes', over a hierarchy "
+            "whose bins have one depth; leave it out"
+        )
+    return hierarchy_budgets(
+        [hierarchy.size[level].tolist() for level in hierarchy.levels],
+        program.amount,
+        sensitivity=program.sensitivity,
+        least=program.least,
+        known_total=bool(program.first),
+    )
 
 
 def _predicted(plan: HierarchyPlan, words: str, wanted: WeightedRanges) -> dict[str, float]:

@@ -14,10 +14,11 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
+from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -92,6 +93,8 @@ def plan_histogram(
     ranges: str | RangeWorkload = "all",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    solver: str | Solver | None = None,
+    on_solved: OnSolved = unheard,
 ) -> HistogramPlan:
     """Return the plan with the least predicted variance of ranges that the budget covers.
 
@@ -109,6 +112,8 @@ def plan_histogram(
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
+    solver, on_solved : optional
+        Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
 
     Raises
     ------
@@ -118,12 +123,15 @@ def plan_histogram(
         If the ranges are none of the above.
     AccountingError
         If the budget is too small for any noise.
+    ProgramError
+        As of `budget_solved_by`.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
     noise = LevelNoise(budget, relation)
     asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
-    workload, found = _spread(asked, number, noise)
+    workload, found = _spread(asked, number, noise, solver)
+    on_solved(found.solved, found.gap)
     measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
         bins=number,
@@ -143,7 +151,9 @@ def _predicted(workload: RangeWorkload, found: LevelBudgets) -> dict[str, float]
     return {name: predicted[name] for name in (workload.names[0], worst)}
 
 
-def _spread(workload: RangeWorkload, bins: int, noise: LevelNoise) -> tuple[RangeWorkload, LevelBudgets]:
+def _spread(
+    workload: RangeWorkload, bins: int, noise: LevelNoise, solver: str | Solver | None
+) -> tuple[RangeWorkload, LevelBudgets]:
     """Return the budgets of the levels, and the workload with the worst ranges as groups where they are asked for."""
 
     def program_of(groups: RangeWorkload) -> LevelProgram:
@@ -151,8 +161,12 @@ def _spread(workload: RangeWorkload, bins: int, noise: LevelNoise) -> tuple[Rang
 
     program = program_of(workload)
     if workload.text != WORST:
-        return workload, _best(program)
-    return _spread_for_the_worst(workload.with_ranges(_bad_ranges(program, bins), bins), bins, program_of)
+        return workload, _best(program, solver=solver)
+    chosen = workload.with_ranges(_bad_ranges(program, bins), bins)
+    workload, best = _spread_for_the_worst(chosen, bins, program_of)
+    if solver is None:
+        return workload, best
+    return workload, _best(program_of(workload), solver=solver)
 
 
 def _spread_for_the_worst(
@@ -198,8 +212,12 @@ def _bad_ranges(program: LevelProgram, bins: int) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _best(program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None) -> LevelBudgets:
-    return with_single_bins(program, best_level_budgets(program, starts))
+def _best(
+    program: LevelProgram,
+    starts: Sequence[NDArray[np.float64]] | None = None,
+    solver: str | Solver | None = None,
+) -> LevelBudgets:
+    return with_single_bins(program, best_level_budgets(program, starts, solver))
 
 
 def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:
@@ -209,4 +227,4 @@ def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets
         return found
     amounts = found.amounts * ((program.amount - least) / (program.amount - found.amounts[0]))
     amounts[0] = least
-    return LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None)
+    return LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None, found.solved)

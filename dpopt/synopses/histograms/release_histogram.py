@@ -11,6 +11,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import read_hierarchy
 from dpopt.schema.schema import Schema
+from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
@@ -30,6 +31,8 @@ def planned_histogram(
     *,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
+    solver: str | None = None,
+    on_solved: OnSolved = unheard,
 ) -> TreePlan:
     """Return the plan for these bins, over blocks of them or over a declared hierarchy; made from public values alone.
 
@@ -40,7 +43,15 @@ def planned_histogram(
     """
     relation = request.relation
     if hierarchy is None:
-        return plan_histogram(bins, budget, ranges=ranges or ALL, relation=relation, size=size)
+        return plan_histogram(
+            bins,
+            budget,
+            ranges=ranges or ALL,
+            relation=relation,
+            size=size,
+            solver=solver,
+            on_solved=on_solved,
+        )
     return plan_hierarchy(
         read_hierarchy(hierarchy, bins),
         budget,
@@ -48,6 +59,8 @@ def planned_histogram(
         ranges=ranges or NODES,
         relation=relation,
         size=size,
+        solver=solver,
+        on_solved=on_solved,
     )
 
 

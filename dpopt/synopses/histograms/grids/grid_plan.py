@@ -19,9 +19,9 @@ from dpopt.models.histograms.grid_consistency import grid_coefficients
 from dpopt.models.model_size import ModelSize
 from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_budgets
 from dpopt.private.measurements.bin_measurement import GroupSums
-from dpopt.programs.solver import Capability
+from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, noise_variance
+from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, noise_variance, unheard
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
 
@@ -134,6 +134,8 @@ def plan_grid(
     shapes: str = "auto",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    solver: str | Solver | None = None,
+    on_solved: OnSolved = unheard,
 ) -> GridPlan:
     """Return the plan with the least predicted variance of boxes that the budget covers.
 
@@ -153,6 +155,8 @@ def plan_grid(
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
+    solver, on_solved : optional
+        As of `plan_histogram`.
 
     Raises
     ------
@@ -167,7 +171,8 @@ def plan_grid(
     if shapes not in SHAPES:
         raise PlanError(f"found the shapes {shapes!r}; expected one of {', '.join(SHAPES)}")
     noise, workload = LevelNoise(budget, relation), BoxWorkload.parse(ranges, shape)
-    levels, found = _spread(workload, shapes, noise)
+    levels, found = _spread(workload, shapes, noise, solver)
+    on_solved(found.solved, found.gap)
     measured = np.flatnonzero(found.amounts).tolist()
     return GridPlan(
         shape=shape,
@@ -178,12 +183,14 @@ def plan_grid(
     )
 
 
-def _spread(workload: BoxWorkload, shapes: str, noise: LevelNoise) -> tuple[list[Level], LevelBudgets]:
+def _spread(
+    workload: BoxWorkload, shapes: str, noise: LevelNoise, solver: str | Solver | None
+) -> tuple[list[Level], LevelBudgets]:
     def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
         levels = chosen[:-1] if noise.known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
         program = workload.program(levels, **noise.program(), known_total=noise.known_total)
         budgets = with_single_bins(
-            program, best_level_budgets(program, starting_shares(levels, workload.shape))
+            program, best_level_budgets(program, starting_shares(levels, workload.shape), solver)
         )
         return levels, budgets, program.objective(budgets.amounts)
 
