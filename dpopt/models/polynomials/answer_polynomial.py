@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, inf, isnan, log, sqrt
+from math import comb, inf, isnan, log, nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,7 @@ from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import Cone
+from dpopt.programs.solver import Solver
 
 # where the search ends, and how much faster it gets each time
 _GAP, _LARGEST_GROWTH, _FASTER = 1e-9, 1e16, 10.0
@@ -153,7 +154,10 @@ class AnswerPolynomial:
 
 
 def best_answer(
-    target: tuple[Fraction | None, ...], deviations: NDArray[np.float64], zeta: float
+    target: tuple[Fraction | None, ...],
+    deviations: NDArray[np.float64],
+    zeta: float,
+    solver: str | Solver | None = None,
 ) -> AnswerPolynomial:
     """Return the polynomial of least bound for a query all of whose conditions are counted as they are asked for.
 
@@ -165,16 +169,18 @@ def best_answer(
         u_1, ..., u_t, above 0; inf where no conjunction of a size was counted.
     zeta : float
         Above 0.
+    solver : str or Solver, optional
+        As of `best_mixed_answer`.
 
     Raises
     ------
     ProgramError
-        If there is no target, or a number is out of range.
+        If there is no target, or a number is out of range; or the solver does not take or solve the model.
     """
     k, sizes = len(target) - 1, min(len(target) - 1, deviations.size)
     each = np.full((k + 1, 1), inf)
     each[1 : sizes + 1, 0] = deviations[:sizes]
-    found = best_mixed_answer(tuple((value,) for value in target), each, zeta)
+    found = best_mixed_answer(tuple((value,) for value in target), each, zeta, solver)
     last = max([0, *(j for j in range(1, sizes + 1) if np.isfinite(deviations[j - 1]))])
     coefficients = tuple(row[0] for row in found.coefficients[: last + 1])
     return AnswerPolynomial(coefficients, found.approximation, found.deviation)
@@ -219,7 +225,10 @@ class MixedAnswerPolynomial:
 
 
 def best_mixed_answer(
-    target: tuple[tuple[Fraction | None, ...], ...], deviations: NDArray[np.float64], zeta: float
+    target: tuple[tuple[Fraction | None, ...], ...],
+    deviations: NDArray[np.float64],
+    zeta: float,
+    solver: str | Solver | None = None,
 ) -> MixedAnswerPolynomial:
     """Return the polynomial of least bound.
 
@@ -231,11 +240,13 @@ def best_mixed_answer(
         u_ij, above 0; inf where conjunctions of i + j literals were not counted. That of (0, 0) is not used.
     zeta : float
         Above 0.
+    solver : str or Solver, optional
+        Solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
 
     Raises
     ------
     ProgramError
-        If there is no target, or a number is out of range.
+        If there is no target, or a number is out of range; or the solver does not take or solve the model.
     """
     k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
     occurring = [(s, u) for s, row in enumerate(target) for u, value in enumerate(row) if value is not None]
@@ -263,10 +274,14 @@ def best_mixed_answer(
     weights = zeta * (np.array([0.0, *(noise[pair] for pair in used[1:])]) / largest)
     sizes = [i + j for i, j in used]
     degrees = [sum(size <= degree for size in sizes) for degree in sorted(set(sizes))]
+    values = np.array(list(map(float, wanted)))
+    tried = (
+        candidates(exact.astype(np.float64) / largest, values, weights, degrees)
+        if solver is None
+        else [_by_solver(target, noise, zeta, used, solver) * largest]
+    )
     found = []
-    for scaled in candidates(
-        exact.astype(np.float64) / largest, np.array(list(map(float, wanted))), weights, degrees
-    ):
+    for scaled in tried:
         for denominator in DENOMINATORS:
             rounded = [
                 float(Fraction(round(value), denominator))
@@ -274,6 +289,20 @@ def best_mixed_answer(
             ]
             found.append(_stated(rounded, used, exact, wanted, noise))
     return min(found, key=lambda one: one.bound(zeta))
+
+
+def _by_solver(
+    target: tuple[tuple[Fraction | None, ...], ...],
+    noise: NDArray[np.float64],
+    zeta: float,
+    used: list[tuple[int, int]],
+    solver: str | Solver,
+) -> NDArray[np.float64]:
+    """Return the coefficients that a solver finds, in the order of `used`; those of the model stand row by row."""
+    wanted = [[nan if value is None else float(value) for value in row] for row in target]
+    found = answer_polynomial(wanted, noise, zeta).solve_for_release(solver).value["a"]
+    place = {pair: number for number, pair in enumerate(sorted(used))}
+    return np.array([found[place[pair]] for pair in used])
 
 
 def _stated(

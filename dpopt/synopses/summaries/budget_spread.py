@@ -121,16 +121,21 @@ def best_spread(
 
 
 def answers_tried(
-    target: tuple[Fraction | None, ...], deviations: NDArray[np.float64], zeta: float, *, gaussian: bool
+    target: tuple[Fraction | None, ...],
+    deviations: NDArray[np.float64],
+    zeta: float,
+    *,
+    gaussian: bool,
+    solver: str | Solver | None = None,
 ) -> list[AnswerPolynomial]:
     """Return the best polynomial of the program, and with Laplace noise that which takes size k alone, too.
 
     The program weighs noise by its standard deviation, by which the bound of a single count is overstated.
     """
-    found, width = [best_answer(target, deviations, zeta)], len(target) - 1
+    found, width = [best_answer(target, deviations, zeta, solver)], len(target) - 1
     if not gaussian and deviations.size == width and np.isfinite(deviations[-1]):
         alone = np.where(np.arange(1, width + 1) == width, deviations, np.inf)
-        found.append(best_answer(target, alone, zeta))
+        found.append(best_answer(target, alone, zeta, solver))
     return found
 
 

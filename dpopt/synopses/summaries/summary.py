@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.errors import PolynomialError, TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import (
     AnswerPolynomial,
     MixedAnswerPolynomial,
     best_mixed_answer,
 )
 from dpopt.polynomials.targets import Target
-from dpopt.programs.solver import Solver
+from dpopt.programs.solver import Capability, Solver
+from dpopt.solvers.registry import get_solver
 from dpopt.synopses.summaries.budget_spread import answers_tried
 from dpopt.synopses.summaries.consistent_interval import (
     SOLVER,
@@ -165,7 +166,8 @@ class Summary(PlannedSynopsis):
             possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
         solver : str or Solver, optional
             Of the two linear programs of a consistent answer (models/consistent_records), with dual values; highs if left out.
-            What it proves, and how far its points are from that, stands in the note.
+            One that takes cones also finds the polynomial (models/answer_polynomial), else dpopt's own method does. What it
+            proves, and how far its points are from that, stands in the note.
 
         Raises
         ------
@@ -175,7 +177,8 @@ class Summary(PlannedSynopsis):
         SchemaError
             If there is no such attribute or value.
         PolynomialError
-            If there is no such predicate, or the solver takes no linear programs or gives no dual values.
+            If there is no such predicate, or the solver takes no linear programs or gives no dual values; for the estimate
+            "polynomial", if it takes no cones.
         SolverUnavailableError
             If the solver cannot run here.
         """
@@ -241,27 +244,31 @@ class Summary(PlannedSynopsis):
     ) -> SummaryAnswer:
         if estimate not in ESTIMATES:
             raise WorkloadError(f"found the estimate {estimate!r}; expected {' or '.join(ESTIMATES)}")
-        chosen = consistency_solver(SOLVER if solver is None else solver)
+        by_cones = None if solver is None else _taking_cones(solver, alone=estimate == POLYNOMIAL)
+        chosen = None if estimate == POLYNOMIAL else consistency_solver(SOLVER if solver is None else solver)
         beta = of_polynomial = 1.0 - confidence
-        way, polynomial, bound = self._chosen(ways, beta, known)
+        way, polynomial, bound = self._chosen(ways, beta, known, by_cones)
         # A condition alone is counted as it is: other counts hardly say more of it.
-        shared = estimate == CONSISTENT and len(ways[0].counted) + len(ways[0].negated) > 1
+        shared = chosen is not None and len(ways[0].counted) + len(ways[0].negated) > 1
         if shared:
             of_polynomial = beta * polynomial_share(polynomial.approximation, bound)
-            way, polynomial, bound = self._chosen(ways, of_polynomial, known)
+            way, polynomial, bound = self._chosen(ways, of_polynomial, known, by_cones)
         value, degree = self._value(polynomial, way)
         low, high = max(0.0, value - bound), min(1.0, value + bound)
-        consistent, note = False, ""
-        if shared:
+        consistent, notes = False, []
+        if solver is not None:
+            own = bound if by_cones is None else self._chosen(ways, of_polynomial, None)[2]
+            notes.append(_compared(by_cones, bound, own))
+        if chosen is not None and shared:
             interval = consistent_interval(way, self.plan, self.noisy, beta - of_polynomial, solver=chosen)
-            note = "" if solver is None else _proved(chosen, interval)
+            notes += [] if solver is None else [_proved(chosen, interval)]
             consistent = not interval.contradiction and max(interval.low, low) <= min(interval.high, high)
         if consistent:
             low, high = max(low, interval.low), min(high, interval.high)
             value = likely_point(value, polynomial, low, high)
             bound = max(value - low, high - value)
         else:
-            note = CONTRADICTION if shared else note
+            notes = [CONTRADICTION] if shared else notes
             value, estimate = min(1.0, max(0.0, value)), POLYNOMIAL
             low, high = min(value, low), max(value, high)
         return SummaryAnswer(
@@ -274,17 +281,21 @@ class Summary(PlannedSynopsis):
             degree=degree,
             confidence=confidence,
             estimate=estimate,
-            note=note,
+            note="; ".join(notes),
         )
 
     def _chosen(
-        self, ways: Sequence[Way], beta: float, known: dict[float, MixedAnswerPolynomial] | None
+        self,
+        ways: Sequence[Way],
+        beta: float,
+        known: dict[float, MixedAnswerPolynomial] | None,
+        solver: Solver | None = None,
     ) -> tuple[Way, MixedAnswerPolynomial, float]:
         """Return the way with the least bound that fails with probability beta, its polynomial and the bound."""
         if known is not None and beta in known:
             polynomials = [known[beta]]
         else:
-            polynomials = [self._polynomial_of(way, 1.0 - beta) for way in ways]
+            polynomials = [self._polynomial_of(way, 1.0 - beta, solver) for way in ways]
         bounds = [
             self._bound(polynomial, way.terms(self.plan.sizes[-1]), beta)
             for way, polynomial in zip(ways, polynomials, strict=True)
@@ -294,12 +305,18 @@ class Summary(PlannedSynopsis):
             known[beta] = polynomials[at]
         return ways[at], polynomials[at], bounds[at]
 
-    def polynomial(self, sets: Sequence[int], target: Values, confidence: float) -> AnswerPolynomial:
+    def polynomial(
+        self, sets: Sequence[int], target: Values, confidence: float, solver: Solver | None = None
+    ) -> AnswerPolynomial:
         """Return the polynomial for a query whose conditions hold for so many literals each; its numbers are shares."""
         terms = np.sqrt(np.array(symmetric(sets, min(len(sets), self.plan.sizes[-1])), dtype=np.float64)[1:])
         deviations = self.plan.deviations[: terms.size] * terms / self.plan.size
         found = answers_tried(
-            target, deviations, deviations_for(1.0 - confidence), gaussian=self.plan.gaussian
+            target,
+            deviations,
+            deviations_for(1.0 - confidence),
+            gaussian=self.plan.gaussian,
+            solver=solver,
         )
         counts = np.array(symmetric(sets, len(sets)), dtype=np.float64)[:, None]
         return min(
@@ -351,18 +368,20 @@ class Summary(PlannedSynopsis):
     def _by_size(self) -> dict[int, NDArray[np.int64]]:
         return dict(zip(self.plan.sizes, self.noisy, strict=True))
 
-    def _polynomial_of(self, way: Way, confidence: float) -> MixedAnswerPolynomial:
+    def _polynomial_of(
+        self, way: Way, confidence: float, solver: Solver | None = None
+    ) -> MixedAnswerPolynomial:
         if not way.negated:
             values = tuple(row[0] for row in way.values)
             return MixedAnswerPolynomial.of(
-                self.polynomial([len(one) for one in way.counted], values, confidence)
+                self.polynomial([len(one) for one in way.counted], values, confidence, solver)
             )
         sizes = np.add.outer(np.arange(len(way.counted) + 1), np.arange(len(way.negated) + 1))
         known = np.concatenate(([inf], self.plan.deviations))
         each = np.where(sizes < known.size, known[np.minimum(sizes, known.size - 1)], inf)
         counts = np.maximum(1, way.terms(self.plan.sizes[-1])).astype(np.float64)
         return best_mixed_answer(
-            way.values, each * np.sqrt(counts) / self.plan.size, deviations_for(1.0 - confidence)
+            way.values, each * np.sqrt(counts) / self.plan.size, deviations_for(1.0 - confidence), solver
         )
 
     def _value(self, polynomial: MixedAnswerPolynomial, way: Way) -> tuple[float, int]:
@@ -390,6 +409,27 @@ class Summary(PlannedSynopsis):
             gaussian=self.plan.gaussian,
         )
         return polynomial.approximation + noise
+
+
+def _taking_cones(solver: str | Solver, *, alone: bool) -> Solver | None:
+    """Return the solver if it takes programs with cones; else None, or an error where it has nothing else to solve."""
+    found = get_solver(solver)
+    if Capability.CONES in found.capabilities:
+        return found
+    if alone:
+        raise PolynomialError(
+            f"the solver {found.name!r} takes no programs with cones, and answer_polynomial is one; give another one, such as "
+            "clarabel"
+        )
+    return None
+
+
+def _compared(solver: Solver | None, bound: float, own: float) -> str:
+    """Say who found the polynomial, and how its bound compares; that is exact for its rounded coefficients."""
+    if solver is None:
+        return "answer_polynomial by dpopt's own method, as the solver takes no programs with cones"
+    apart = f"{abs(bound - own):.2g} {'above' if bound >= own else 'below'} that of dpopt's own method"
+    return f"answer_polynomial by {solver.name}: its bound is {bound:.6g}, {apart}"
 
 
 def _proved(solver: Solver, interval: ConsistentInterval) -> str:
