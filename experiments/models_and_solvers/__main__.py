@@ -324,7 +324,7 @@ def markdown(rows: list[Result]) -> Iterator[str]:
     reasons: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in rows:
         if row["status"] == "refused" and row["size"] == EXAMPLE:
-            why = re.sub(rf"^(\w+: |\w+ (?=has no))?({row['solver']} )?", "", row["why"]).split("; ")[0]
+            why = re.sub(rf"^(\w+: |\w+ (?=has ))?({row['solver']} )?", "", row["why"]).split("; ")[0]
             refusing, names = reasons.setdefault(why, ({}, {}))
             refusing[row["solver"]] = names[row["model"]] = None
     for why, (refusing, names) in reasons.items():
