@@ -53,7 +53,9 @@ def refuse_solver(solver: str | Solver, sizes: Mapping[str, ModelSize]) -> None:
 
     Examples
     --------
-    >>> refuse_solver("clarabel", {"isotonic": ModelSize(Capability.CONVEX_QP, 3_000_000)})  # doctest: +ELLIPSIS
+    >>> refuse_solver(
+    ...     "clarabel", {"isotonic": ModelSize(Capability.CONVEX_QP, 3_000_000)}
+    ... )  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     dpopt.errors.ProgramError: the model of 'isotonic' would have 3,000,000 coefficients; ...
