@@ -30,7 +30,9 @@ GROUPS = {
 """Groups of commands, and the commands of each."""
 COMMANDS = [
     [one]
-    for one in words("demo plan release resume replay certify reweight evaluate polynomial compare solvers")
+    for one in words(
+        "demo plan release resume replay certify reweight evaluate inspect polynomial compare solvers"
+    )
 ]
 COMMANDS += [[group, name] for group, names in GROUPS.items() for name in words(names)]
 WATCHED = """
