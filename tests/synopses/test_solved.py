@@ -144,8 +144,15 @@ def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
         assert found.certificate is not None
         assert found.certificate.primal_violation <= 1e-6
         if isinstance(model.program, QuadraticProgram):
-            assert found.certificate.proven_gap is not None
-            assert float(found.certificate.proven_gap) <= 1e-5 * max(1.0, abs(best.objective))
+            gap = found.certificate.proven_gap
+            if (
+                gap is None
+            ):  # a root that was not measured is free: a multiplier of 1e-12 in place of 0 proves nothing
+                assert solver != "closed-form"
+                assert found.certificate.dual_violation is not None
+                assert found.certificate.dual_violation <= 1e-8
+            else:
+                assert float(gap) <= 1e-5 * max(1.0, abs(best.objective))
             at = inference.read(best.value)
             np.testing.assert_allclose(
                 inference.read(found.value), at, atol=1e-3 * max(1.0, np.abs(at).max())
@@ -160,7 +167,7 @@ def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
         assert json.dumps(again.to_json()) == json.dumps(release.to_json())
     words = release.solved_in_words()[0]
     assert f"{FIRST[kind]} by {solver}: optimal, objective " in words
-    assert "proven gap" in words
+    assert "proven gap" in words or (solver != "closed-form" and "no proven bound" in words)
     assert "violation" in words
 
 
