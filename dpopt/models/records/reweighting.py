@@ -290,8 +290,8 @@ MOST_EXPONENTIALS = 100_000
 def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> Model:
     """Return the model of RW-1 to RW-3, as a minimization of minus the log-likelihood; its own method is Newton's.
 
-    Variables: w; a = A w; z_t, at least the logarithm of the normalizing sum of round t; l_t, minus the log-likelihood of the
-    draws of round t; e, at least each exponential over that sum. Record t is the answer to round t.
+    Variables: w; a = A w; z_t, at least the logarithm of the mean exponential of round t; l_t, minus the log-likelihood of the
+    draws of round t; e, at least each exponential over that mean. Record t is the answer to round t.
 
     Parameters
     ----------
@@ -338,12 +338,13 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
     build, each, at = Builder(), np.arange(rounds), np.arange(queries)
     w = build.variables("w", rounds, upper=1.0)
     a = build.variables("a", queries, upper=1.0)
-    z = build.variables("z", rounds, lower=lowest, upper=lowest + rate)
+    z = build.variables("z", rounds, upper=rate)  # mean exponentials, as solvers like numbers near 1
     loss = build.variables("l", rounds, objective=1.0, upper=draws * (lowest + 2.0 * rate))
-    e = build.variables("e", rounds, queries, 2, upper=1.0)
+    e = build.variables("e", rounds, queries, 2, upper=2.0 * queries)
     build.rows("RW-1", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
     build.rows("RW-2", queries, (at, a, 1.0), dense(-true.astype(np.float64), w), lower=0.0, upper=0.0)
-    constant = eta * (drawn * before).sum(axis=1)  # l_t = s z_t - sum_j N_tj v_tj
+    # l_t = s (z_t + ln 2m) - sum_j N_tj v_tj
+    constant = eta * (drawn * before).sum(axis=1) + draws * lowest
     total = ((each, loss, 1.0), (each, z, -draws), dense(drawn * rate[:, None], a))
     sums = (rounds + each[:, None, None], e, 1.0)
     free = np.full(rounds, -np.inf)
@@ -353,7 +354,7 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
         *total,
         sums,
         lower=np.concatenate((constant, free)),
-        upper=np.concatenate((constant, np.ones(rounds))),
+        upper=np.concatenate((constant, np.full(rounds, 2.0 * queries))),
         inside=lambda: [f"{one + 1},{side}" for side in ("likelihood", "sum") for one in range(rounds)],
     )
     # exp(v - z) <= e and exp(-v - z) <= e, v_tj = rate_t a_j - eta before_tj
@@ -380,8 +381,8 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
         answered = true @ weights
         logits = rate[:, None] * answered - eta * before
         both = np.stack((logits, -logits), axis=-1)
-        high = np.log(np.exp(both).sum(axis=(1, 2)))
-        losses = draws * high - (drawn * logits).sum(axis=1)
+        high = np.log(np.exp(both).mean(axis=(1, 2)))
+        losses = draws * (high + lowest) - (drawn * logits).sum(axis=1)
         shares = np.exp(both - high[:, None, None])
         return np.concatenate((weights, answered, high, losses, shares.ravel())), None
 
