@@ -34,9 +34,9 @@ CLOSED_FORM = "closed-form"
 """The name by which `Model.solve` knows the closed form of a model, where it has one and no other name is given."""
 
 _SHOWN_ROWS = 2
-_UNPROVEN = (
-    1e-5  # a point that is "optimal" with a larger proven gap, as a share of its value, is called imprecise
-)
+_UNPROVEN = 1e-5
+_SMALL_VALUE = 0.01
+"""A point that is "optimal" with a larger proven gap, as a share of its value or of 0.01, is called imprecise."""
 _DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel", ConicProgram: "clarabel"}
 LARGEST_FOR_SOLVERS = 2_000_000
 """Coefficients of a model that a release hands to a solver at most; beyond, general solvers take hours or all memory."""
@@ -415,7 +415,7 @@ class Model:
         if gap is None or self.linear.integrality.any():
             return False
         # A point that breaks a row by rounding may lie a little beyond the bound; more than that is as wrong as a gap.
-        return abs(gap) > _UNPROVEN * max(1.0, abs(float(certificate.objective)))
+        return abs(gap) > _UNPROVEN * max(_SMALL_VALUE, abs(float(certificate.objective)))
 
 
 def _span(block: Block) -> str:

@@ -164,8 +164,10 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
     Returns
     -------
     Fraction or None
-        The exact right-hand side of the theorem above; None where a variable without a bound on one side has a reduced
-        cost that pushes it there, so that these multipliers prove nothing.
+        The exact right-hand side of the theorem above. Where rounding leaves reduced costs that push variables towards an
+        infinite side, as many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy and Wolter
+        2013, "Valid linear programming bounds for exact mixed-integer programming"). None where that fails, so that these
+        multipliers prove nothing.
 
     Raises
     ------
@@ -175,7 +177,96 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
     Source: weak duality; the statement and its proof are at the top of this file.
     """
     y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals, GRID)
-    return _weak_duality(program, y, reduced, GRID) if np.isfinite(_side(program, reduced)).all() else None
+    if np.isfinite(_side(program, reduced)).all():
+        return _weak_duality(program, y, reduced, GRID)
+    return _projected(program, duals)
+
+
+_MOST_STUCK = 48
+"""Reduced costs that are made 0 at most: an exact system of so many equations takes some seconds."""
+
+
+def _projected(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Fraction | None:
+    """Return the bound of multipliers changed so that no reduced cost pushes a variable towards an infinite side."""
+    grid = _fine_grid(duals)
+    y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals, grid)
+    stuck = np.flatnonzero(~np.isfinite(_side(program, reduced)))
+    while stuck.size <= min(_MOST_STUCK, program.number_of_rows):
+        found = _shifted(program, y, reduced, stuck, grid)
+        if found is None or isinstance(found, Fraction):
+            return found
+        stuck = np.union1d(stuck, found)  # costs that the change made push
+    return None
+
+
+def _shifted(
+    program: MixedIntegerProgram, y: Dyadic, reduced: Dyadic, stuck: NDArray[np.int64], grid: int
+) -> Fraction | NDArray[np.int64] | None:
+    """Return the bound of multipliers changed so that these reduced costs are 0, or which others then push."""
+    from scipy.linalg import qr
+
+    matrix = program.matrix()
+    block = matrix[:, stuck].toarray()
+    # Rows with large multipliers: a small change of these keeps their signs.
+    weights = np.abs(y.numerators.astype(np.float64))
+    weighted = block * (weights + 1e-12 * max(1.0, float(weights.max(initial=0.0))))[:, None]
+    triangle, order = qr(weighted.T, mode="r", pivoting=True)
+    rows = np.asarray(order[: stuck.size], dtype=np.int64)
+    missing = [Fraction(int(one), 2**reduced.shift) for one in reduced.numerators[stuck].tolist()]
+    change = _exact_solution([[Fraction(one) for one in row] for row in block[rows].T.tolist()], missing)
+    if not np.diag(triangle).all() or change is None:
+        return None
+    now = [
+        Fraction(int(y.numerators[row]), 2**y.shift) + by
+        for row, by in zip(rows.tolist(), change, strict=True)
+    ]
+    sides = np.where([one > 0 for one in now], program.row_upper[rows], program.row_lower[rows])
+    if not np.isfinite(sides[[one != 0 for one in now]]).all():
+        return None
+    entries = matrix[rows].tocoo()
+    places, columns = (part.tolist() for part in entries.coords)
+    cost = {one: Fraction(int(reduced.numerators[one]), 2**reduced.shift) for one in set(columns)}
+    for place, column, value in zip(places, columns, entries.data.tolist(), strict=True):
+        cost[column] -= change[place] * Fraction(value)
+    touched = np.array(list(cost), dtype=np.int64)
+    ends = np.where([one > 0 for one in cost.values()], program.upper[touched], program.lower[touched])
+    pushing: NDArray[np.int64] = touched[~np.isfinite(ends) & np.array([one != 0 for one in cost.values()])]
+    if pushing.size:
+        return pushing
+    changed = [*zip(now, sides.tolist(), strict=True), *zip(cost.values(), ends.tolist(), strict=True)]
+    total = sum((one * Fraction(side) for one, side in changed if one), Fraction())
+    kept, still = np.ones(y.numerators.size, dtype=np.bool_), np.ones(reduced.numerators.size, dtype=np.bool_)
+    kept[rows], still[touched] = False, False
+    rest = _weak_duality(
+        program,
+        Dyadic(np.where(kept, y.numerators, 0), y.shift),
+        Dyadic(np.where(still, reduced.numerators, 0), reduced.shift),
+        grid,
+    )
+    shifted: Fraction = rest + (1 if program.maximize else -1) * total / grid
+    return shifted
+
+
+def _exact_solution(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
+    """Return x with matrix x = right, by elimination in fractions; None if the square matrix is singular."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for place in range(len(rows)):
+        pivot = next((row for row in range(place, len(rows)) if rows[row][place]), None)
+        if pivot is None:
+            return None
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        head = rows[place]
+        for row in rows[place + 1 :]:
+            if row[place]:
+                factor = row[place] / head[place]
+                row[place:] = [a - factor * b for a, b in zip(row[place:], head[place:], strict=True)]
+    found: list[Fraction] = [Fraction()] * len(rows)
+    for place in reversed(range(len(rows))):
+        known = sum(
+            (a * b for a, b in zip(rows[place][place + 1 : -1], found[place + 1 :], strict=True)), Fraction()
+        )
+        found[place] = (rows[place][-1] - known) / rows[place][place]
+    return found
 
 
 def quadratic_bound(

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import NoSolutionError, ProgramError
 from dpopt.programs import MixedIntegerProgram, SolveResult, Termination
+from dpopt.programs.building import Builder
 from dpopt.programs.certificate import certify_point, exact_objective
 from dpopt.programs.duality import (
     GRID,
@@ -195,12 +196,14 @@ def test_a_minimization_is_bounded_from_below() -> None:
     assert dual_bound(program, np.array([-1.0])) == 0  # the row has no upper side: counts as 0
 
 
-def test_a_variable_without_a_bound_on_the_side_it_is_pushed_to_proves_nothing() -> None:
+def test_multipliers_that_push_a_variable_without_a_bound_are_changed_or_prove_nothing() -> None:
     program = dense([1], [[1]], [(-INFINITY, 5)], [(-INFINITY, INFINITY)], [False])
-    assert dual_bound(program, np.array([1.0])) == 5
-    assert dual_bound(program, np.array([0.5])) is None
-    assert dual_bound(program, np.array([1.0 + 0.4 / GRID])) == 5  # rounds away
-    assert dual_bound(program, np.array([1.0 + 0.6 / GRID])) is None
+    for multiplier in (1.0, 0.5, 1.0 + 0.4 / GRID, 1.0 + 0.6 / GRID):  # the one that proves something is 1
+        assert dual_bound(program, np.array([multiplier])) == 5
+    unbounded = dense([1], [[1]], [(5, INFINITY)], [(-INFINITY, INFINITY)], [False])
+    unrelated = dense([1, 1], [[1, 0]], [(-INFINITY, 5)], [(-INFINITY, INFINITY)] * 2, [False, False])
+    for one in (unbounded, unrelated):
+        assert dual_bound(one, np.array([1.0])) is None
 
 
 @pytest.mark.parametrize("broken", [float("nan"), INFINITY, 2 * LARGEST_MULTIPLIER])
@@ -322,3 +325,36 @@ def test_what_does_not_fit_is_refused() -> None:
             certify_point(THIRDS, answer(point))
     with pytest.raises(ProgramError, match="rows"):
         certify_point(THIRDS, answer([1, 1], duals=[1.0]))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-12, 1e-7, 1e-3]))
+def test_multipliers_near_the_best_prove_a_program_with_free_variables(seed: int, noise: float) -> None:
+    """The least largest deviation of a line from numbers: its optimum by every three points, in fractions."""
+    generator = np.random.default_rng(seed)
+    size = int(generator.integers(3, 7))
+    values = generator.integers(-9, 10, size).astype(np.float64)
+    points = np.sort(generator.choice(12, size, replace=False)).astype(np.float64)
+    build = Builder()
+    x = build.variables("x", 2, lower=-np.inf)
+    error = build.variables("E", objective=1.0)
+    each = np.arange(size)
+    line = (each, x[0], 1.0), (each, x[1], points)
+    build.rows("above", size, *line, (each, error, 1.0), lower=values)
+    build.rows("below", size, *line, (each, error, -1.0), upper=values)
+    program = build.program()
+    assert isinstance(program, MixedIntegerProgram)
+    best, weights = Fraction(), np.zeros(2 * size)
+    for chosen in itertools.combinations(range(size), 3):
+        a, b, c = (Fraction(points[one]) for one in chosen)
+        pull = ((c - b), -(c - a), (b - a))  # orthogonal to lines; of sum 2 (c - a) in absolute value
+        reached = sum(p * Fraction(values[one]) for p, one in zip(pull, chosen, strict=True)) / (2 * (c - a))
+        if abs(reached) > best:
+            best, weights = abs(reached), np.zeros(2 * size)
+            for p, one in zip(pull, chosen, strict=True):
+                share = float(p / (2 * (c - a)) * (1 if reached > 0 else -1))
+                weights[one if share > 0 else size + one] = share
+    bound = dual_bound(program, weights + noise * generator.normal(size=2 * size) * (weights != 0))
+    if not best:
+        return  # the numbers lie on a line
+    assert bound is not None
+    assert best - Fraction(1e-9 + 200 * noise) <= bound <= best
