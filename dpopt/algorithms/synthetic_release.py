@@ -166,7 +166,9 @@ class SyntheticRelease:
 
         played = next((played for played in self.rounds if played.sampled.round == number), None)
         if played is None:
-            raise PlanError(f"found round {number}; the release has {len(self.rounds):,} rounds of DualQuery")
+            raise PlanError(
+                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.rounds):,} rounds of DualQuery"
+            )
         job, schema = self.job, self.job.schema
         problem = round_program(job.record_clauses(), job.record_sizes(), played.sampled, job.record_rules())
         names = [

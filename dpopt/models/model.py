@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
+from dpopt.errors import DpoptError, ProgramError
 from dpopt.files.written_files import whole_file
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import PointCertificate, certify_point
@@ -97,7 +97,11 @@ class Solution:
             proven = self.certificate.proven_gap
             parts.append(f"objective {float(self.certificate.objective):.10g}")
             parts.append("no proven bound" if proven is None else f"proven gap {float(proven):.3g}")
+            if proven is None and self.certificate.reported_bound is not None:
+                parts.append(f"reported bound {self.certificate.reported_bound:.10g}")
             parts.append(f"violation {self.certificate.primal_violation:.3g}")
+        elif self.result.native_status:
+            parts.append(f"no answer ({self.result.native_status:.200})")
         if self.result.seconds:  # what is read from a file took none
             parts.append(f"{self.result.seconds:.3g} s")
         return ", ".join(parts)
@@ -201,7 +205,7 @@ class Model:
         Raises
         ------
         ProgramError
-            The solver does not take such a program, or the model has no closed form.
+            The solver does not take such a program or breaks down, or the model has no closed form.
         SolverUnavailableError
             There is no such solver here.
         """
@@ -216,7 +220,7 @@ class Model:
         reason = why_refused(chosen, self.program)
         if reason is not None:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
-        return self.judged(chosen.solve(self.program, within))
+        return self.judged(self._answered(chosen, within))
 
     def judged(self, result: SolveResult) -> Solution:
         """Return what a solver said of the program, checked outside of it; a point that breaks a row is dropped."""
@@ -364,6 +368,22 @@ class Model:
     def formulas(self, rows: int | None = None) -> list[str]:
         """Return the objective and the rows as formulas; of each block at most so many rows."""
         return formula(self.program, self.variables, self.rows, self.squares, self.cones, rows)
+
+    def _answered(self, solver: Solver, within: SolveLimits) -> SolveResult:
+        """Return what the solver answers; where it breaks down, say that it did, and not dpopt."""
+        try:
+            answer: object = solver.solve(self.program, within)
+        except DpoptError:
+            raise
+        except Exception as problem:
+            raise ProgramError(
+                f"{self.name}: the solver {solver.name} broke down: {type(problem).__name__}: {problem}"
+            ) from problem
+        if not isinstance(answer, SolveResult):
+            raise ProgramError(
+                f"{self.name}: the solver {solver.name} answered with {type(answer).__name__}; expected SolveResult"
+            )
+        return answer
 
     def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
         return tuple(self.variables.values()), tuple(self.rows.values())

@@ -154,6 +154,22 @@ def test_a_solver_that_lies_ends_the_fit_and_the_certificate_stays_true(lie: str
 
 
 @pytest.mark.solver("clarabel")
+def test_a_solver_that_gives_up_in_a_later_round_leaves_no_record_without_weight() -> None:
+    honest = iter([True])
+
+    def point(program: PointProgram) -> NDArray[np.float64] | None:
+        if not next(honest, False):
+            return None
+        return np.asarray(get_solver("clarabel").solve(program).require_solution(), dtype=np.float64)
+
+    problem = mixed_problem(1)
+    fitted = fit(problem, replace(BY_SOLVER, sweeps=0, solver=Lying(point)))
+    check(problem, fitted)
+    assert "found no" in fitted.stopped
+    assert [one.moved > 0 for one in fitted.history if one.stage == "round"] == [True]
+
+
+@pytest.mark.solver("clarabel")
 def test_too_many_coefficients_for_solvers_end_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpopt.models.model.LARGEST_FOR_SOLVERS", 10)
     fitted = fit(mixed_problem(1), replace(BY_SOLVER, solver="clarabel"))

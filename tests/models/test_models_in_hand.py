@@ -7,19 +7,22 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpopt import models
 from dpopt.comparison.instances import Instance
 from dpopt.errors import ProgramError
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, build_model
-from dpopt.programs.conic import ConicProgram
+from dpopt.programs.conic import ConicProgram, PointProgram
 from dpopt.programs.quadratic import QuadraticProgram
-from dpopt.programs.results import Termination
+from dpopt.programs.results import SolveResult, Termination
 from dpopt.queries.ranges.tree import Tree
+from tests.lying_solvers import Lying
 from tests.models.catalogue import instance_files, small_instances
 
 NAMES = sorted(CATALOGUE)
@@ -291,6 +294,8 @@ def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulatio
         ("isotonic_regression", {"values": {"a": 1}}, "numbers"),
         ("minimax_polynomial", {"target": "nor", "k": 3, "degree": 1}, "predicate"),
         ("minimax_polynomial", {"target": "or", "degree": 1}, "number of conditions"),
+        ("minimax_polynomial", {"target": "or", "k": 8.5, "degree": 1}, "a whole number"),
+        ("minimax_polynomial", {"target": "or", "k": 8, "degree": 1.5}, "a whole degree"),
         ("tree_consistency", {"bins": 4, "branching": 2, "values": [1], "variances": [1]}, "7 nodes"),
         ("answer_polynomial", {"target": [None, None], "deviations": [0.1], "zeta": 1}, "expected some"),
         ("answer_polynomial", {"target": [0, 1], "deviations": [-0.1], "zeta": 1}, "above 0"),
@@ -340,6 +345,32 @@ def test_a_form_that_cannot_hold_a_model_says_which_can(tmp_path: Path) -> None:
         cones.solve("osqp")
     with pytest.raises(ProgramError, match="no closed form"):
         models.minimax_polynomial("or", 3, degree=1).solve("closed-form")
+
+
+class _Silent(Lying):
+    def solve(self, *_: object, **__: object) -> SolveResult:
+        return cast("SolveResult", None)
+
+
+def test_what_a_solver_does_wrong_is_said_with_its_name() -> None:
+    def broken(_: PointProgram) -> NDArray[np.float64]:
+        raise ValueError("boom")
+
+    model = models.isotonic_regression([2, 1])
+    with pytest.raises(ProgramError, match="the solver lying broke down: ValueError: boom"):
+        model.solve(Lying(broken))
+    with pytest.raises(ProgramError, match="the solver lying answered with NoneType"):
+        model.solve(_Silent(broken))
+    refused = model.solve(Lying(lambda program: np.array([2.0, 1.0])))
+    assert str(refused) == (
+        "lying: imprecise, no answer (sure; the answer was refused: a point that breaks a constraint by 1)"
+    )
+
+
+def test_a_reported_bound_is_printed_where_none_is_proven() -> None:
+    assert "no proven bound, reported bound 0.4, violation" in str(
+        build_model("small_database").solve("highs")
+    )
 
 
 def test_names_that_a_file_cannot_hold_are_replaced_and_stay_different() -> None:

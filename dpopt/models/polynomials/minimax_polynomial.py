@@ -87,9 +87,9 @@ def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[n
                 f"found values of shape {values.shape} and k = {k}; expected f(0), ..., f(k), and no other k"
             )
         return values
-    if k is None or k < 1:
+    if k is None or k < 1 or k != int(k):
         raise ProgramError(
-            f"found k = {k} for the predicate {target!r}; give the number of conditions, at least 1"
+            f"found k = {k} for the predicate {target!r}; give the number of conditions, a whole number of at least 1"
         )
     name, _, number = target.partition(":")
     least = {"or": "1", "and": str(k), "atleast": number}.get(name, "")
@@ -113,7 +113,9 @@ def chebyshev_values(width: int, degree: int) -> NDArray[np.float64]:
     ProgramError
         k below 1, or t outside 0..k.
     """
-    if width < 1 or not 0 <= degree <= width:
-        raise ProgramError(f"found k = {width} and degree {degree}; expected k >= 1 and a degree from 0 to k")
+    if width < 1 or not 0 <= degree <= width or degree != int(degree):
+        raise ProgramError(
+            f"found k = {width} and degree {degree}; expected k >= 1 and a whole degree from 0 to k"
+        )
     points = 2.0 * np.arange(width + 1) / width - 1.0
     return np.asarray(np.polynomial.chebyshev.chebvander(points, degree))

@@ -330,7 +330,7 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
     if 2 * drawn.size > MOST_EXPONENTIALS:
         raise ProgramError(
             f"reweighting: found {rounds:,} rounds of {queries:,} queries, {2 * drawn.size:,} exponentials; a model holds "
-            f"{MOST_EXPONENTIALS:,} at most"
+            f"{MOST_EXPONENTIALS:,} at most. Leave the solver out, for the method of dpopt's own"
         )
     rate = eta * np.arange(rounds)
     before: NDArray[np.int64] = (np.cumsum(true, axis=1) - true).T  # (T, m)

@@ -303,9 +303,10 @@ class _Generation:
 
     def _fitted(self, state: _State, stopped: str, history: list[FitProgress]) -> Fitted:
         bound = state.lower_bound
+        kept = state.weights > 0  # where a solver ends the rounds, the newest columns have no weight yet
         return Fitted(
-            records=freeze(np.array(state.columns.records)),
-            weights=freeze(state.weights / state.weights.sum()),
+            records=freeze(state.columns.records[kept]),
+            weights=freeze(state.weights[kept] / state.weights.sum()),
             objective=state.objective,
             lower_bound=bound,
             pricing_gap=state.pricing_gap,
