@@ -157,7 +157,8 @@ class ConicProgram:
     def violation(self, point: Numbers) -> float:
         """Return by how much the point breaks a row, a bound or a cone at worst; 0 for a feasible point.
 
-        Of a rotated cone that is counted in (p + q, p - q, 2 r), of an exponential one in x or z, whichever is less.
+        Of a rotated cone that is counted in (p + q, p - q, 2 r), of an exponential one in x, in z,
+        or in the largest of x, -z and |y|, from where the cone has y = 0, whichever is least.
         """
         worst = self.linear.violation(point)
         if not np.isfinite(worst):
@@ -239,9 +240,10 @@ def _broken(kind: Cone, members: Numbers) -> Numbers:
         return np.asarray(np.linalg.norm(side, axis=1) - p - q)
     x, y, z = members.T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        short = np.where(y > 0.0, y * np.exp(x / y), 0.0) - z  # of z
-        beyond = np.where((y > 0.0) & (z > 0.0), x - y * np.log(z / y), x)  # of x
-    return np.asarray(np.maximum(np.minimum(short, np.where(z > 0.0, beyond, np.inf)), -y))
+        short = np.where(y > 0.0, y * np.exp(x / y) - z, np.inf)  # of z
+        beyond = np.where((y > 0.0) & (z > 0.0), x - y * np.log(z / y), np.inf)  # of x
+    limit = np.maximum(np.maximum(x, -z), np.abs(y))  # to the points with y = 0: x <= 0 and z >= 0
+    return np.asarray(np.minimum(np.minimum(short, beyond), limit))
 
 
 def _in_dual(kind: Cone, parts: Numbers) -> Numbers:

@@ -113,6 +113,11 @@ def test_the_best_multipliers_prove_the_optimum() -> None:
         (Cone.EXPONENTIAL, [1, 1, 1], 1),
         (Cone.EXPONENTIAL, [-1, 0, 0], 0),
         (Cone.EXPONENTIAL, [0, -2, 1], 2),
+        (Cone.EXPONENTIAL, [1, 0, 1], 1),
+        (Cone.EXPONENTIAL, [2, 1e-200, 1], 2),
+        (Cone.EXPONENTIAL, [3, -1, 1], 3),
+        (Cone.EXPONENTIAL, [-1, 0, -4], 4),
+        (Cone.EXPONENTIAL, [-1, 1e-9, 0], 0),
     ],
 )
 def test_a_point_is_off_by_so_much(kind: Cone, point: list[float], violation: float) -> None:
