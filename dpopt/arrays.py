@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpopt.errors import ProgramError
+
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -35,6 +37,21 @@ def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
     if array.dtype != converted.dtype and not np.array_equal(array, converted):
         raise OverflowError(f"the values do not fit into {np.dtype(dtype).name} without change")
     return freeze(converted)
+
+
+def whole(values: ArrayLike) -> NDArray[np.int64]:
+    """Return whole numbers as int64.
+
+    Raises
+    ------
+    ProgramError
+        What is given is no array of numbers, or one of them is not whole or too large: it would be changed without a word.
+    """
+    try:
+        given = np.asarray(values)
+        return frozen(given if given.size else given.astype(np.int64), np.int64)
+    except (OverflowError, TypeError, ValueError) as problem:
+        raise ProgramError(f"expected whole numbers, found {values!r:.80}") from problem
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -42,5 +42,6 @@ POINTS: dict[str, Lie] = {
     "below 0": lambda program: np.full(program.number_of_variables, -1.0),
     "no number": lambda program: np.full(program.number_of_variables, np.nan),
     "nothing": lambda program: None,
+    "an error": lambda program: np.full(-1, program.number_of_variables),
 }
 """Lies about any program whose variables are shares."""

@@ -384,7 +384,11 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
             f"{name} takes {', '.join(known)}; found {', '.join(map(repr, given)) or 'nothing'}"
             + (f"; {', '.join(missing)} must be given" if missing else "")
         )
-    faults = (TypeError, ValueError, AttributeError, IndexError) if name in CATALOGUE else (Exception,)
+    faults = (
+        (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
+        if name in CATALOGUE
+        else (Exception,)
+    )
     try:
         model: object = build(**arguments)
     except ProgramError:
@@ -403,4 +407,8 @@ def _array(value: object, kind: type) -> object:
     array = np.asarray(cast("list[float]", given))
     if array.dtype == np.object_ or not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_):
         raise ValueError(f"found {value!r:.60}")
-    return array.astype(kind)
+    with np.errstate(invalid="ignore"):  # of numbers that do not fit; they are compared
+        converted = array.astype(kind)
+    if not np.array_equal(array, converted, equal_nan=True):
+        raise ValueError(f"expected whole numbers, found {value!r:.60}")
+    return converted

@@ -212,7 +212,7 @@ class Model:
         if seconds is not None and limits is not None:
             raise ProgramError("found seconds and limits; give one of them")
         within = limits or SolveLimits(seconds=seconds)
-        if solver in {CLOSED_FORM, self.method} or (solver is None and self.closed_form is not None):
+        if self._own(solver) or (solver is None and self.closed_form is not None):
             return self._checked(self._in_closed_form())
         from dpopt.solvers.registry import get_solver
 
@@ -250,12 +250,21 @@ class Model:
         )
         if isinstance(self.program, ConicProgram):
             entries += self.program.member_coefficients.size
-        if solver not in {CLOSED_FORM, self.method} and entries > LARGEST_FOR_SOLVERS:
+        if not self._own(solver) and entries > LARGEST_FOR_SOLVERS:
             raise ProgramError(
                 f"{self.name} has {entries:,} coefficients here; solvers are handed {LARGEST_FOR_SOLVERS:,} at most. "
                 "Leave the solver out"
             )
-        found = self.solve(solver, seconds=seconds, limits=limits)
+        try:
+            found = self.solve(solver, seconds=seconds, limits=limits)
+        except (KeyboardInterrupt, DpoptError):
+            raise
+        except BaseException as problem:  # where the budget is spent, callers go on without the solver
+            named = solver if isinstance(solver, str) else solver.name
+            raise ProgramError(
+                f"{named} found no answer to {self.name}: it raised {type(problem).__name__} {str(problem)[:200]!r}; give "
+                "another solver"
+            ) from problem
         if not found.value:
             raise ProgramError(
                 f"{found.result.solver} found no answer to {self.name}: {found.termination.value} "
@@ -398,6 +407,10 @@ class Model:
         if isinstance(self.program, ConicProgram):
             raise ProgramError(f"{self.name} has cones, which {form} cannot hold here; use to_cvxpy()")
         return self.program
+
+    def _own(self, solver: str | Solver | None) -> bool:
+        """Return whether this names the model's own method; a solver that is given as it is may have no hash."""
+        return isinstance(solver, str) and solver in {CLOSED_FORM, self.method}
 
     def _in_closed_form(self) -> SolveResult:
         if self.closed_form is None:

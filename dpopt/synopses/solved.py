@@ -149,7 +149,7 @@ def _solved(estimate: str, inference: Inference, solver: str | Solver, seconds: 
             why = _distrusted(found, inference.size)
         except KeyboardInterrupt:
             why = f"{named} was interrupted"
-        except Exception as problem:  # noqa: BLE001  # the budget is spent: whatever a solver does, the draws are kept
+        except BaseException as problem:  # noqa: BLE001  # the budget is spent: exit or panic of a solver, the draws are kept
             why = str(problem) or type(problem).__name__
     own = "the closed form" if inference.size.closed_form else "dpopt's own method"
     note = f"{why}; {own} stands in" if why else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -65,6 +66,37 @@ def test_no_member_has_a_negative_product_with_proving_multipliers(
             assert total >= 0
 
 
+def room_in_dual(kind: Cone, z: list[float]) -> Decimal:
+    """Return by which part the first side of the dual's condition (top of conic.py) exceeds the second, at 400 digits."""
+    with localcontext(prec=400):
+        one, two, three = map(Decimal, z)
+        if kind is Cone.EXPONENTIAL:
+            assert one < 0 or (one == 0 and two >= 0 and three >= 0)
+            most, least = three, -one * (two / one - 1).exp() if one else Decimal(0)
+        else:
+            rotated = kind is Cone.ROTATED
+            assert min(one, two if rotated else one) >= 0
+            most, least = (4 * one * two, three**2) if rotated else (one**2, two**2 + three**2)
+        return (most - least) / most if most else -least
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(multipliers=THREE)
+def test_proving_multipliers_lie_in_the_dual_and_no_deeper_than_they_must(
+    kind: Cone, multipliers: NDArray[np.float64]
+) -> None:
+    multipliers = np.where(np.abs(multipliers) < 1e-100, 0.0, multipliers)  # as `proving` counts them
+    build = Builder()
+    build.cones("K", kind, 5, 3, (0, build.variables("x", 1), 1.0))
+    proving = build.program().proving(multipliers.ravel()).reshape(5, 3)  # type: ignore[union-attr]  # it has cones
+    last = [1, 2] if kind is Cone.SECOND_ORDER else [2]
+    for raw, z in zip(multipliers, proving, strict=True):
+        room = room_in_dual(kind, z.tolist())
+        assert room >= 0
+        if (z[last] != raw[last]).any():
+            assert room <= Decimal("1e-8")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @given(multipliers=arrays(np.float64, 4, elements=NUMBERS), free=arrays(np.float64, 3, elements=NUMBERS))
 def test_a_bound_is_below_every_feasible_point(
@@ -78,6 +110,23 @@ def test_a_bound_is_below_every_feasible_point(
         (Fraction(c) * Fraction(x) for c, x in zip((1, 2, 3), point.tolist(), strict=True)), Fraction()
     )
     assert bound <= exact
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(multipliers=arrays(np.float64, 3, elements=NUMBERS), free=arrays(np.float64, 3, elements=NUMBERS))
+def test_a_bound_counts_entries_and_constants_of_cones(
+    kind: Cone, multipliers: NDArray[np.float64], free: NDArray[np.float64]
+) -> None:
+    matrix, point = np.array([[1.0, -2.0, 0.0], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]]), np.array([1.0, -1.0, 2.0])
+    build = Builder()
+    x = build.variables("x", 3, lower=-10.0, upper=10.0, objective=[1.0, 2.0, 3.0])
+    entries = (np.arange(3)[:, None], x, matrix)
+    build.cones("K", kind, 1, 3, entries, constants=member_in(kind, free) - matrix @ point)
+    posed = build.program()
+    assert isinstance(posed, ConicProgram)
+    bound = conic_bound(posed, np.zeros(3), multipliers)
+    assert bound is not None
+    assert bound <= 5
 
 
 def test_the_best_multipliers_prove_the_optimum() -> None:
@@ -109,6 +158,7 @@ def test_the_best_multipliers_prove_the_optimum() -> None:
         (Cone.SECOND_ORDER, [4, 3, 4], 1),
         (Cone.ROTATED, [4, 1, 2], 0),
         (Cone.ROTATED, [-1, -1, 0], 2),
+        (Cone.ROTATED, [4, 1, 3], np.sqrt(45) - 5),
         (Cone.EXPONENTIAL, [0, 1, 1], 0),
         (Cone.EXPONENTIAL, [1, 1, 1], 1),
         (Cone.EXPONENTIAL, [-1, 0, 0], 0),

@@ -101,6 +101,18 @@ def is_interrupted(_: Program) -> SolveResult:
     raise KeyboardInterrupt
 
 
+def exits(_: Program) -> SolveResult:
+    raise SystemExit(3)
+
+
+class Panic(BaseException):
+    """As solvers in Rust raise it: no Exception."""
+
+
+def panics(_: Program) -> SolveResult:
+    raise Panic("index out of bounds")
+
+
 def finds_nothing(_: Program) -> SolveResult:
     return SolveResult(Termination.LIMIT, Limit.TIME, solver="scripted", native_status="too slow")
 
@@ -191,6 +203,8 @@ def test_the_closed_form_asked_for_by_name_answers_as_the_estimate_of_that_name(
     [
         (breaks_down, "broken"),
         (is_interrupted, "scripted was interrupted"),
+        (exits, "3"),
+        (panics, "index out of bounds"),
         (finds_nothing, "scripted found no answer"),
         (claims_too_much, "scripted stopped short of the optimum: imprecise"),
     ],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.errors import ProgramError
+from dpopt.errors import DpoptError, ProgramError
 from dpopt.inference.distribution.answers import wanted_positions
 from dpopt.inference.distribution.universe import ProductUniverse
 from dpopt.models.records.max_entropy import MOST_CELLS, EntropyTerm, entropy_bracket, entropy_of, max_entropy
@@ -172,7 +172,7 @@ class Distribution:
         )
         try:
             found = model.solve_for_release(solver, limits=limits)
-        except ProgramError as error:
+        except DpoptError as error:  # of any kind: the budget is spent
             return objective, bound, str(error)
         before, self.p = self.p, np.zeros_like(self.p)
         self.p[cells] = np.maximum(np.nan_to_num(found.value["p"]), 0.0)

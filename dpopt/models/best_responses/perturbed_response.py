@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze, frozen, whole
 from dpopt.errors import ProgramError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.column_pricing import joined_clauses
@@ -231,18 +231,28 @@ def perturbed_response(
     >>> found.objective / 1024, np.flatnonzero(found.value["x"]).tolist()
     (0.25, [1, 3])
     """
-    counts, net = np.asarray(sizes, dtype=np.int32), np.asarray(weights, dtype=np.int64)
-    if [len(one) for one in rewards] != counts.tolist() or net.shape != (len(queries),):
+    counts, net = whole(sizes), whole(weights)
+    if [len(one) for one in rewards] != counts.tolist() or net.shape != (len(queries),) or not counts.size:
         raise ProgramError(
             f"perturbed_response: found attributes of {counts.tolist()} codes with {[len(one) for one in rewards]} rewards, "
             f"and {len(queries)} queries with weights of shape {net.shape}; expected one for each"
         )
     table = np.full((len(queries), max(map(len, queries), default=1), 2), -1, dtype=np.int32)
     for row, literals in zip(table, queries, strict=True):
-        row[: len(literals)] = np.asarray(literals, dtype=np.int32).reshape(-1, 2)
+        pairs = whole(literals)
+        if pairs.shape != (len(literals), 2):
+            raise ProgramError(
+                f"perturbed_response: found the query {literals!r:.80}; expected pairs (attribute, code)"
+            )
+        row[: len(literals)] = pairs
     attributes = np.repeat(np.arange(counts.size), counts)[:, None]
     codes = np.concatenate([np.arange(size) for size in counts.tolist()])[:, None]
-    given = _whole(np.concatenate([np.asarray(one, dtype=np.float64) for one in rewards]))
+    reward = np.concatenate([np.asarray(one, dtype=np.float64) for one in rewards])
+    if not (np.abs(reward) * UNITS <= _LARGEST_REWARD).all() or not (np.abs(net) < _LARGEST_REWARD).all():
+        raise ProgramError(
+            f"perturbed_response: found a reward or weight that is no number or beyond {_LARGEST_REWARD / UNITS:,.0f} queries"
+        )
+    given = _whole(reward)
     kept = given != 0
     clauses = [
         Clauses.conjunctions(table[..., 0], table[..., 1], table[..., 0] >= 0),

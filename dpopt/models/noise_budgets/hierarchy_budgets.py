@@ -35,7 +35,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze
+from dpopt.arrays import freeze, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
@@ -203,7 +203,7 @@ def hierarchy_budgets(
     >>> round(found.objective, 3), found.value["b"].round(3).tolist()
     (1.309, [0.191, 0.309])
     """
-    sizes = [np.asarray(level, dtype=np.int64) for level in levels]
+    sizes = [whole(level) for level in levels]
     bins = int(sizes[-1].size) if sizes else 0
     if not bins or any((one < 1).any() or one.sum() != bins for one in sizes) or (sizes[-1] != 1).any():
         raise ProgramError(

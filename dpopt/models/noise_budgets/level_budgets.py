@@ -29,7 +29,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze, frozen, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
@@ -208,9 +208,15 @@ def level_budgets(
     """
     levels = max(bins - 1, 0).bit_length() + 1
     blocks = 2 ** np.arange(levels)
-    groups = [np.asarray(group, dtype=np.int64).reshape(-1, 2) for group in ranges]
+    groups = [whole(group) for group in ranges]
     for group in groups:
-        if not group.size or not (group[:, 0] >= 0).all() or not (group[:, 0] < group[:, 1]).all():
+        if (
+            group.ndim != 2
+            or group.shape[1] != 2
+            or not group.size
+            or not (group[:, 0] >= 0).all()
+            or not (group[:, 0] < group[:, 1]).all()
+        ):
             raise ProgramError("level budgets: each group needs ranges from a bin to a later one")
         if group.max() > bins:
             raise ProgramError(f"level budgets: found a range up to {group.max()}; there are {bins} bins")

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze, frozen, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
@@ -263,14 +263,19 @@ def noise_allocation(
     >>> found.value["s"].round(3).tolist()
     [0.429, 0.429, 0.142]
     """
-    counts = np.asarray(sizes, dtype=np.int64)
+    counts = whole(sizes)
+    if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
+        raise ProgramError(
+            f"noise_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals {list(marginals)!s:.80}; "
+            "expected a list of sizes from 1, and attributes from 0"
+        )
     codes = np.concatenate(
         [np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)]
     )
     starts = np.cumsum(counts) - counts
     rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
     for row, attributes in zip(rows, marginals, strict=True):
-        row[: len(attributes)] = attributes
+        row[: len(attributes)] = whole(attributes)
     _require(rho, size, sensitivity, signal)
     workload = MarginalSet(Domains(counts, starts, codes), rows)
     return allocation_model(
@@ -284,7 +289,7 @@ def allocation_model(program: AllocationProgram) -> Model:
     names = [",".join(str(a) for a in row if a >= 0) for row in program.candidates.tolist()]
     equal = np.full(number, 1.0 / number)
     precisions = program.precisions(equal)
-    scale = program.costs / precisions**2
+    scale = np.where(program.costs > 0, program.costs / precisions**2, 1.0)
     build, each = Builder(), np.arange(number)
     s = build.variables("s", number, upper=1.0, inside=lambda: names)
     # Equal shares have this error in all; no component of the best ones has more.

@@ -361,10 +361,14 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
             f"answer polynomial: found targets of shape {np.shape(target)}, deviations of shape {np.shape(deviations)} and "
             f"zeta {zeta!r}; expected some f(s) or f(s, u), deviations that fit them, and zeta above 0"
         )
+    noise[0, 0] = nan
     counted = np.isfinite(noise)
-    counted[0, 0] = False
-    if (noise[counted] <= 0).any():
-        raise ProgramError("answer polynomial: found a deviation that is not above 0")
+    if (noise <= 0).any() or np.isinf(wanted).any():
+        raise ProgramError("answer polynomial: found a deviation that is not above 0, or an infinite target")
+    if not counted.any():
+        raise ProgramError(
+            "answer polynomial: found no size that was counted; expected some finite deviation"
+        )
     places = np.argwhere(np.isfinite(wanted))
     used = np.concatenate((np.zeros((1, 2), dtype=np.int64), np.argwhere(counted)))
     values, widths = wanted[tuple(places.T)], noise[tuple(used[1:].T)]

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpopt.arrays import whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
 from dpopt.programs.building import Builder
@@ -116,7 +117,7 @@ def max_entropy(
     >>> round(found.objective, 4), found.value["p"].round(2).tolist()
     (0.1583, [0.25, 0.75])
     """
-    p0, owner = np.asarray(start, dtype=np.float64), np.asarray(parts, dtype=np.int64)
+    p0, owner = np.asarray(start, dtype=np.float64), whole(parts)
     noisy = [np.asarray(one, dtype=np.float64) for one in values]
     if p0.ndim != 1 or owner.shape != (len(noisy), p0.size) or not p0.size:
         raise ProgramError(

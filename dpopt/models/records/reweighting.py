@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze
+from dpopt.arrays import freeze, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
 from dpopt.programs.building import Builder, dense
@@ -42,6 +42,8 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
 
+LARGEST_LOGIT = 1e6
+"""What eta times the number of rounds may be in a model: the logits of queries."""
 _BLOCK = 1 << 20  # entries of a block of logits
 CLOSE = 1e-3
 """Gap in units of log-likelihood at which Newton's method ends."""
@@ -276,6 +278,10 @@ def _best_on_simplex(
 
 def _onto_simplex(point: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the nearest point of the simplex (Held, Wolfe and Crowder 1974)."""
+    if (
+        np.abs(point).max() > 2.0**40
+    ):  # beside such numbers 1 is lost; all less by one number have the same nearest point
+        point = point - point.max()
     ordered = np.sort(point)[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(point) + 1)
     level = excess[np.flatnonzero(ordered > excess)[-1]]
@@ -315,16 +321,17 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
     >>> round(float(found.value["w"][0]), 3)
     0.833
     """
-    drawn, true = np.asarray(net, dtype=np.int64), np.asarray(answers, dtype=np.bool_)
-    if drawn.ndim != 2 or true.shape != drawn.shape[::-1] or not drawn.size:
+    drawn, given = whole(net), whole(answers)
+    true = given.astype(np.bool_)
+    if drawn.ndim != 2 or true.shape != drawn.shape[::-1] or not drawn.size or (given != true).any():
         raise ProgramError(
             f"reweighting: found net counts of shape {drawn.shape} and answers of shape {true.shape}; expected (T, m) and "
-            "(m, T)"
+            "(m, T), the answers 0 or 1"
         )
-    if not 0 < eta < np.inf or (np.abs(drawn).sum(axis=1) > draws).any():
+    if not 0 < eta * len(drawn) <= LARGEST_LOGIT or not (np.abs(drawn).sum(axis=1) <= draws).all():
         raise ProgramError(
             f"reweighting: found eta {eta!r} and up to {np.abs(drawn).sum(axis=1).max()} draws in a round of {draws}; "
-            "expected eta above 0 and no more draws than there were"
+            f"expected eta above 0, at most {LARGEST_LOGIT:,.0f} over all rounds, and no more draws than there were"
         )
     rounds, queries = drawn.shape
     if 2 * drawn.size > MOST_EXPONENTIALS:
@@ -381,7 +388,7 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
         answered = true @ weights
         logits = rate[:, None] * answered - eta * before
         both = np.stack((logits, -logits), axis=-1)
-        high = np.log(np.exp(both).mean(axis=(1, 2)))
+        high = np.logaddexp.reduce(both.reshape(rounds, -1), axis=1) - lowest
         losses = draws * (high + lowest) - (drawn * logits).sum(axis=1)
         shares = np.exp(both - high[:, None, None])
         return np.concatenate((weights, answered, high, losses, shares.ravel())), None

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
-from dpopt.errors import ProgramError
+from dpopt.errors import DpoptError, ProgramError
 from dpopt.inference.records.columns.columns import (
     LEAST_WEIGHT,
     MATRIX_UP_TO,
@@ -218,7 +218,7 @@ class _Generation:
         scale = max(state.objective, FARTHEST_SCALE * self.answers.objective(self.without)) or 1.0
         try:
             found = self.answers.master(state.columns, scale).solve_for_release(solver, limits=limits)
-        except ProgramError as error:
+        except DpoptError as error:  # of any kind: the budget is spent
             return str(error)
         kept = np.flatnonzero(found.value["w"] > SOLVERS_LEAST_WEIGHT)
         columns, weights = state.columns.take(kept), found.value["w"][kept]
