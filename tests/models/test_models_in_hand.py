@@ -313,17 +313,25 @@ def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulatio
         ("reweighting", {"net": [[2]], "answers": [[1]], "eta": 1, "draws": 1}, "no more draws"),
         ("perturbed_response", {"sizes": [2], "queries": [], "weights": [], "rewards": [[1]]}, "rewards"),
         ("answer_polynomial", {"target": [0, np.inf], "deviations": [1], "zeta": 1}, "infinite target"),
-        ("answer_polynomial", {"target": [0, 1], "deviations": [None], "zeta": 1}, "no size that was counted"),
+        (
+            "answer_polynomial",
+            {"target": [0, 1], "deviations": [None], "zeta": 1},
+            "no size that was counted",
+        ),
         ("noise_allocation", {"sizes": [2.5], "marginals": [[0]], "rho": 1, "size": 9}, "whole numbers"),
         ("noise_allocation", {"sizes": [2, -3], "marginals": [[0, 1]], "rho": 1, "size": 9}, "sizes from 1"),
         ("noise_allocation", {"sizes": [2, 3], "marginals": [[0, -1]], "rho": 1, "size": 9}, "from 0"),
-        ("noise_allocation", {"sizes": [2], "marginals": [[0]], "rho": 1, "size": 10**200}, "built from these"),
+        (
+            "noise_allocation",
+            {"sizes": [2], "marginals": [[0]], "rho": 1, "size": 10**200},
+            "built from these",
+        ),
         ("level_budgets", {"bins": 4, "ranges": [[[0, 1.5]]], "amount": 1}, "whole numbers"),
         ("level_budgets", {"bins": 4, "ranges": [[[0, 1, 2]]], "amount": 1}, "ranges from a bin"),
         ("hierarchy_budgets", {"levels": [[2.9], [1, 1]], "amount": 1}, "whole numbers"),
         ("max_entropy", {"start": [0.5, 0.5], "parts": [[0, 0.9]], "values": [[0, 1]]}, "whole numbers"),
         ("reweighting", {"net": [[0.9]], "answers": [[1]], "eta": 1, "draws": 1}, "whole numbers"),
-        ("reweighting", {"net": [[1]], "answers": [[7]], "eta": 1, "draws": 1}, "0 or 1"),
+        ("reweighting", {"net": [[1]], "answers": [[7]], "eta": 1, "draws": 1}, "whole numbers"),
         ("reweighting", {"net": [[1]], "answers": [[1]], "eta": 1e300, "draws": 1}, "over all rounds"),
         (
             "perturbed_response",
@@ -418,5 +426,7 @@ def test_numbers_in_files_read_back_as_the_same_doubles(tmp_path: Path) -> None:
 
 
 def test_long_transcripts_have_likely_weights_whose_logits_no_exponential_takes() -> None:
-    found = build_model("reweighting", {"net": [[1], [-1], [1]], "answers": [[1, 0, 0]], "eta": 1e4, "draws": 1}).solve()
+    found = build_model(
+        "reweighting", {"net": [[1], [-1], [1]], "answers": [[1, 0, 0]], "eta": 1e4, "draws": 1}
+    ).solve()
     assert found.objective == pytest.approx(np.log(2.0))

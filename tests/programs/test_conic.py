@@ -87,8 +87,8 @@ def test_proving_multipliers_lie_in_the_dual_and_no_deeper_than_they_must(
 ) -> None:
     multipliers = np.where(np.abs(multipliers) < 1e-100, 0.0, multipliers)  # as `proving` counts them
     build = Builder()
-    build.cones("K", kind, 5, 3, (0, build.variables("x", 1), 1.0))
-    proving = build.program().proving(multipliers.ravel()).reshape(5, 3)  # type: ignore[union-attr]  # it has cones
+    build.cones("K", kind, len(multipliers), 3, (0, build.variables("x", 1), 1.0))
+    proving = build.program().proving(multipliers.ravel()).reshape(-1, 3)  # type: ignore[union-attr]  # it has cones
     last = [1, 2] if kind is Cone.SECOND_ORDER else [2]
     for raw, z in zip(multipliers, proving, strict=True):
         room = room_in_dual(kind, z.tolist())
@@ -117,7 +117,10 @@ def test_a_bound_is_below_every_feasible_point(
 def test_a_bound_counts_entries_and_constants_of_cones(
     kind: Cone, multipliers: NDArray[np.float64], free: NDArray[np.float64]
 ) -> None:
-    matrix, point = np.array([[1.0, -2.0, 0.0], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]]), np.array([1.0, -1.0, 2.0])
+    matrix, point = (
+        np.array([[1.0, -2.0, 0.0], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]]),
+        np.array([1.0, -1.0, 2.0]),
+    )
     build = Builder()
     x = build.variables("x", 3, lower=-10.0, upper=10.0, objective=[1.0, 2.0, 3.0])
     entries = (np.arange(3)[:, None], x, matrix)
