@@ -191,6 +191,8 @@ def _projected(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
     grid = _fine_grid(duals)
     y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals, grid)
     stuck = np.flatnonzero(~np.isfinite(_side(program, reduced)))
+    if not stuck.size:  # the finer grid alone makes them 0
+        return _weak_duality(program, y, reduced, grid)
     while stuck.size <= min(_MOST_STUCK, program.number_of_rows):
         found = _shifted(program, y, reduced, stuck, grid)
         if found is None or isinstance(found, Fraction):

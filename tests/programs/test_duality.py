@@ -358,3 +358,12 @@ def test_multipliers_near_the_best_prove_a_program_with_free_variables(seed: int
         return  # the numbers lie on a line
     assert bound is not None
     assert best - Fraction(1e-9 + 200 * noise) <= bound <= best
+
+
+def test_a_multiplier_that_the_finer_grid_holds_proves_a_program_with_a_free_variable() -> None:
+    build = Builder()
+    x = build.variables("x", 1, lower=-np.inf, objective=2.0**-20)
+    build.rows("R", 1, (0, x, 1.0), lower=3.0)
+    program = build.program()
+    assert isinstance(program, MixedIntegerProgram)
+    assert dual_bound(program, np.array([2.0**-20])) == Fraction(3, 2**20)

@@ -258,7 +258,9 @@ def perturbed_response(
         Clauses.conjunctions(table[..., 0], table[..., 1], table[..., 0] >= 0),
         Clauses.conjunctions(attributes[kept], codes[kept], np.ones((int(kept.sum()), 1), dtype=np.bool_)),
     ]
-    problem = MaxCsp(counts, joined_clauses(clauses), np.concatenate((net * UNITS, given[kept])))
+    problem = MaxCsp(
+        counts.astype(np.int32), joined_clauses(clauses), np.concatenate((net * UNITS, given[kept]))
+    )
     return replace(best_response(problem), name="perturbed_response")
 
 
