@@ -123,7 +123,8 @@ def solve(
     *,
     source: Source,
     solver: Annotated[
-        str | None, "Solver, or closed-form. Left out: closed-form if there is one, else highs or clarabel."
+        str | None,
+        "Solver, or closed-form for the model's own method. Left out: that if there is one, else highs or clarabel.",
     ] = None,
     seconds: Annotated[float | None, "Time limit in seconds; none if left out."] = None,
     as_json: _Json = False,
