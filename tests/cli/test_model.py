@@ -63,7 +63,7 @@ def test_an_instance_and_a_round_are_models(tmp_path: Path) -> None:
     found = json.loads(succeed("model", "solve", *source, "--solver", "highs", "--seconds", 10, "--json"))
     assert found["termination"] == "optimal"
     succeed("model", "export", *source, "--formulation", "aggregated", "-o", tmp_path / "round.pbtxt")
-    assert "found round 9" in refuse(
+    assert "found round 9; this release of dualquery has" in refuse(
         "model", "show", "best_response", "--release", tmp_path / "out", "--round", 9
     )
 
