@@ -408,7 +408,7 @@ def _array(value: object, kind: type) -> object:
     if array.dtype == np.object_ or not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_):
         raise ValueError(f"found {value!r:.60}")
     with np.errstate(invalid="ignore"):  # of numbers that do not fit; they are compared
-        converted: NDArray[np.generic] = array.astype(kind)
-    if not np.array_equal(array, converted, equal_nan=True):
+        kept = np.array_equal(array, array.astype(kind), equal_nan=True)
+    if not kept:
         raise ValueError(f"expected whole numbers, found {value!r:.60}")
-    return converted
+    return array.astype(kind)

@@ -159,7 +159,7 @@ REFUSED = {
     "--algorithm noise --rows 5": "--rows is for algorithms that release records",
     "--algorithm adaptive --plan-by bound": "--plan-by is an option of dualquery, pmw, and not",
     "--rounds 5": "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, and not of auto",
-    "--algorithm mwem --solver cp-sat": "projection, adaptive, dualquery, fem, sepfem, dqrs, and not of mwem",
+    "--algorithm mwem --solver cp-sat": "does not take convex programs with second-order and exponential cones",
     "--algorithm dqrs --fit-seconds 5": "--fit-seconds is an option of projection",
     "--algorithm adaptive --records 2000000 --n0 200": "at most 1,048,575",
 }

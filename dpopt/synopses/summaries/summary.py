@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PolynomialError, TranscriptError, WorkloadError
+from dpopt.models.model_size import ModelSize
 from dpopt.models.polynomials.answer_polynomial import (
     AnswerPolynomial,
     MixedAnswerPolynomial,
@@ -24,7 +25,6 @@ from dpopt.models.polynomials.answer_polynomial import (
 )
 from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Capability, Solver
-from dpopt.solvers.registry import get_solver
 from dpopt.synopses.summaries.budget_spread import answers_tried
 from dpopt.synopses.summaries.consistent_interval import (
     SOLVER,
@@ -289,7 +289,7 @@ class Summary(PlannedSynopsis):
         ways: Sequence[Way],
         beta: float,
         known: dict[float, MixedAnswerPolynomial] | None,
-        solver: Solver | None = None,
+        solver: str | Solver | None = None,
     ) -> tuple[Way, MixedAnswerPolynomial, float]:
         """Return the way with the least bound that fails with probability beta, its polynomial and the bound."""
         if known is not None and beta in known:
@@ -306,7 +306,7 @@ class Summary(PlannedSynopsis):
         return ways[at], polynomials[at], bounds[at]
 
     def polynomial(
-        self, sets: Sequence[int], target: Values, confidence: float, solver: Solver | None = None
+        self, sets: Sequence[int], target: Values, confidence: float, solver: str | Solver | None = None
     ) -> AnswerPolynomial:
         """Return the polynomial for a query whose conditions hold for so many literals each; its numbers are shares."""
         terms = np.sqrt(np.array(symmetric(sets, min(len(sets), self.plan.sizes[-1])), dtype=np.float64)[1:])
@@ -369,7 +369,7 @@ class Summary(PlannedSynopsis):
         return dict(zip(self.plan.sizes, self.noisy, strict=True))
 
     def _polynomial_of(
-        self, way: Way, confidence: float, solver: Solver | None = None
+        self, way: Way, confidence: float, solver: str | Solver | None = None
     ) -> MixedAnswerPolynomial:
         if not way.negated:
             values = tuple(row[0] for row in way.values)
@@ -411,25 +411,26 @@ class Summary(PlannedSynopsis):
         return polynomial.approximation + noise
 
 
-def _taking_cones(solver: str | Solver, *, alone: bool) -> Solver | None:
+def _taking_cones(solver: str | Solver, *, alone: bool) -> str | Solver | None:
     """Return the solver if it takes programs with cones; else None, or an error where it has nothing else to solve."""
-    found = get_solver(solver)
-    if Capability.CONES in found.capabilities:
-        return found
+    if ModelSize(Capability.CONES, 0).taken_by(solver):
+        return solver
     if alone:
+        name = solver if isinstance(solver, str) else solver.name
         raise PolynomialError(
-            f"the solver {found.name!r} takes no programs with cones, and answer_polynomial is one; give another one, such as "
+            f"the solver {name!r} takes no programs with cones, and answer_polynomial is one; give another one, such as "
             "clarabel"
         )
     return None
 
 
-def _compared(solver: Solver | None, bound: float, own: float) -> str:
+def _compared(solver: str | Solver | None, bound: float, own: float) -> str:
     """Say who found the polynomial, and how its bound compares; that is exact for its rounded coefficients."""
     if solver is None:
         return "answer_polynomial by dpopt's own method, as the solver takes no programs with cones"
     apart = f"{abs(bound - own):.2g} {'above' if bound >= own else 'below'} that of dpopt's own method"
-    return f"answer_polynomial by {solver.name}: its bound is {bound:.6g}, {apart}"
+    name = solver if isinstance(solver, str) else solver.name
+    return f"answer_polynomial by {name}: its bound is {bound:.6g}, {apart}"
 
 
 def _proved(solver: Solver, interval: ConsistentInterval) -> str:

@@ -77,7 +77,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         summary_module,
         "best_mixed_answer",
-        lambda target, u, zeta: known_mixed(target, tuple(map(tuple, u.tolist())), zeta),
+        lambda target, u, zeta, solver=None: known_mixed(target, tuple(map(tuple, u.tolist())), zeta),
     )
 
 
