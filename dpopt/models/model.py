@@ -255,16 +255,7 @@ class Model:
                 f"{self.name} has {entries:,} coefficients here; solvers are handed {LARGEST_FOR_SOLVERS:,} at most. "
                 "Leave the solver out"
             )
-        try:
-            found = self.solve(solver, seconds=seconds, limits=limits)
-        except (KeyboardInterrupt, DpoptError):
-            raise
-        except BaseException as problem:  # where the budget is spent, callers go on without the solver
-            named = solver if isinstance(solver, str) else solver.name
-            raise ProgramError(
-                f"{named} found no answer to {self.name}: it raised {type(problem).__name__} {str(problem)[:200]!r}; give "
-                "another solver"
-            ) from problem
+        found = self.solve(solver, seconds=seconds, limits=limits)
         if not found.value:
             raise ProgramError(
                 f"{found.result.solver} found no answer to {self.name}: {found.termination.value} "
@@ -382,11 +373,12 @@ class Model:
         """Return what the solver answers; where it breaks down, say that it did, and not dpopt."""
         try:
             answer: object = solver.solve(self.program, within)
-        except DpoptError:
+        except (KeyboardInterrupt, DpoptError):
             raise
-        except Exception as problem:
+        except BaseException as problem:  # exits and panics, too: a release goes on without the solver
             raise ProgramError(
-                f"{self.name}: the solver {solver.name} broke down: {type(problem).__name__}: {problem}"
+                f"{solver.name} found no answer to {self.name}: the solver broke down: {type(problem).__name__}: "
+                f"{str(problem)[:200]}"
             ) from problem
         if not isinstance(answer, SolveResult):
             raise ProgramError(

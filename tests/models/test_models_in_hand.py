@@ -388,7 +388,10 @@ def test_what_a_solver_does_wrong_is_said_with_its_name() -> None:
         raise ValueError("boom")
 
     model = models.isotonic_regression([2, 1])
-    with pytest.raises(ProgramError, match="the solver lying broke down: ValueError: boom"):
+    with pytest.raises(
+        ProgramError,
+        match="lying found no answer to isotonic_regression: the solver broke down: ValueError: boom",
+    ):
         model.solve(Lying(broken))
     with pytest.raises(ProgramError, match="the solver lying answered with NoneType"):
         model.solve(_Silent(broken))
