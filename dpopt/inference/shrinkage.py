@@ -1,0 +1,324 @@
+"""Empirical Bayes: noisy cells are drawn towards what was predicted for them, as far as the cells themselves ask for.
+
+Each cell holds value = theta + noise, the noise of a known variance; around its prediction
+
+    theta ~ sum_k weight_k Normal(center_k, scale_k size^exponent_k),    size = max(predicted count, floor).
+
+A component of scale 0 is a spike: theta is what was predicted. Exponent 1 is how counts of independent records vary, 2 how
+shares do. The weights are those of largest likelihood of all cells together, found by EM; what each cell then is takes its
+posterior mean and variance. Noise with heavier tails than the normal's is a mixture of normals, too: Laplace noise is normal
+with a variance that is drawn from an exponential distribution.
+
+Values and predictions are released ones: it costs no privacy.
+
+Source: Robbins (1956), "An empirical Bayes approach to statistics"; Stephens (2017), "False discovery rates: a new deal", for
+mixtures of scales; Dempster, Laird and Rubin (1977) for EM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError
+from dpopt.public_random import permutation, public_stream
+
+MOST_STEPS = 500
+CLOSE = 1e-3
+"""EM ends where no other weights make a cell more likely by more than this in the mean, in natural logarithms; proven."""
+MOST_FITTED = 1 << 14
+"""So many cells determine the weights, chosen by public randomness where there are more."""
+_PARTS_OF_TAILS = 4
+_LEAST_WEIGHT = 1e-9  # of a component that is still looked at
+_LEAST_VARIANCE = 1e-12  # of noise beside a spike, which both may be 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaleMixture:
+    """The components of a prior.
+
+    Attributes
+    ----------
+    scales, exponents : (k,) float64
+        The variance of a component is scale * size^exponent; both at least 0.
+    floor : float
+        Least size, above 0, for cells that were predicted to hold next to nothing.
+    centers : (k,) int64
+        Which row of the centers that `shrink` is given each component lies around; all 0 by default.
+    counts : (k,) float64
+        What each weight is drawn to: as if so many more cells had been seen of each component; at least 0.
+    """
+
+    scales: NDArray[np.float64]
+    exponents: NDArray[np.float64]
+    floor: float
+    centers: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("scales", np.float64),
+            ("exponents", np.float64),
+            ("centers", np.int64),
+            ("counts", np.float64),
+        ):
+            object.__setattr__(self, name, frozen(getattr(self, name), kind))
+        arrays = (self.scales, self.exponents, self.centers, self.counts)
+        if self.scales.ndim != 1 or not self.scales.size or len({one.shape for one in arrays}) > 1:
+            raise ProgramError(
+                f"a mixture has one scale, exponent, center and count for each component, found "
+                f"{', '.join(str(one.shape) for one in arrays)}"
+            )
+        if not all(np.isfinite(one).all() and (one >= 0).all() for one in arrays):
+            raise ProgramError("scales, exponents, centers and counts of a mixture are finite and at least 0")
+        if not 0.0 < self.floor < np.inf:
+            raise ProgramError(f"found the floor {self.floor!r}; expected a number above 0")
+
+    @classmethod
+    def grid(
+        cls,
+        scales: ArrayLike,
+        exponents: ArrayLike = (0.0, 0.5, 1.0, 1.5, 2.0),
+        *,
+        floor: float = 1.0,
+        spike: float = 1.0,
+        slab: float = 0.0,
+    ) -> ScaleMixture:
+        """Return the mixture of all pairs of scales and exponents, and a spike.
+
+        Parameters
+        ----------
+        scales, exponents
+            Numbers at least 0, in rows.
+        spike, slab
+            Counts that the weight of the spike, and all others together, are drawn to.
+
+        Raises
+        ------
+        ProgramError
+            Numbers out of range.
+        """
+        sizes, powers = np.atleast_1d(np.asarray(scales, np.float64)), np.atleast_1d(exponents)
+        pairs = np.array(np.meshgrid(sizes, powers, indexing="ij"), dtype=np.float64).reshape(2, -1)
+        none = np.zeros(1)
+        return cls(
+            np.concatenate((none, pairs[0])),
+            np.concatenate((none, pairs[1])),
+            floor,
+            np.zeros(pairs.shape[1] + 1, np.int64),
+            np.concatenate((none + spike, np.full(pairs.shape[1], slab / max(pairs.shape[1], 1)))),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureWeights:
+    """Weights of largest likelihood.
+
+    Attributes
+    ----------
+    weights : (k,) float64
+        At least 0, of sum 1.
+    objectives : (t,) float64
+        The logarithm of the likelihood (and of the prior of the weights) after each step, up to a constant: it never falls.
+    gap : float
+        No weights have an objective that is larger than the last one by more than this: proven, as it is concave.
+    """
+
+    weights: NDArray[np.float64]
+    objectives: NDArray[np.float64]
+    gap: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shrunken:
+    """What cells are after shrinkage.
+
+    Attributes
+    ----------
+    means, variances : (n,) float64
+        Of the posterior of each cell.
+    fitted : MixtureWeights or None
+        How the weights were found; None where they were given.
+    weights : (k,) float64
+    """
+
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    fitted: MixtureWeights | None
+    weights: NDArray[np.float64]
+
+
+def fit_weights(
+    likelihoods: NDArray[np.float64],
+    counts: ArrayLike = 0.0,
+    *,
+    close: float = CLOSE,
+    most_steps: int = MOST_STEPS,
+) -> MixtureWeights:
+    """Return the weights that maximize sum_i log sum_k L_ik w_k + sum_k counts_k log w_k, by EM.
+
+    Each step, w_k <- (w_k sum_i L_ik / (L w)_i + counts_k) / (n + sum counts), maximizes a lower bound that touches the
+    objective at the present weights, so that the objective never falls. It is concave: what is missing to the optimum is at
+    most the largest of sum_i L_ik / (L w)_i + counts_k / w_k less n + sum counts.
+
+    Parameters
+    ----------
+    likelihoods : (n, k) float64
+        L, at least 0, each row up to a factor of its own, none all 0.
+    counts : (k,) or float
+        At least 0.
+    close : float
+        The steps end where the gap is below this for each cell.
+    most_steps : int
+        At least 1.
+
+    Raises
+    ------
+    ProgramError
+        Numbers out of range.
+    """
+    number, size = likelihoods.shape
+    drawn = np.broadcast_to(np.asarray(counts, np.float64), (size,))
+    whole = number + float(drawn.sum())
+    if not (likelihoods >= 0).all() or not (drawn >= 0).all() or not whole > 0 or not size:
+        raise ProgramError("likelihoods and counts are at least 0, and there is one cell or count at least")
+    if number and not likelihoods.any(axis=1).all():
+        raise ProgramError("a cell has no likelihood under any component")
+    weights, objectives, gap = np.full(size, 1.0 / size), [], np.inf
+    pulled = drawn > 0
+    for _ in range(most_steps):
+        mixed = likelihoods @ weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            objectives.append(float(np.log(mixed).sum() + (drawn[pulled] * np.log(weights[pulled])).sum()))
+            slopes = likelihoods.T @ (1.0 / mixed)
+            gap = float((slopes + np.where(pulled, drawn / weights, 0.0)).max()) - whole
+        if gap <= close * whole:
+            break
+        weights = (weights * slopes + drawn) / whole
+        weights /= weights.sum()
+    return MixtureWeights(freeze(weights), freeze(np.array(objectives)), max(gap, 0.0))
+
+
+def shrink(
+    values: ArrayLike,
+    noise: ArrayLike,
+    predicted: ArrayLike,
+    prior: ScaleMixture,
+    *,
+    centers: ArrayLike = 0.0,
+    spreads: ArrayLike = 0.0,
+    excess: float = 0.0,
+    weights: NDArray[np.float64] | None = None,
+    seed: int = 0,
+) -> Shrunken:
+    """Return posterior means and variances of noisy cells, weights of the prior fitted to the cells themselves.
+
+    Parameters
+    ----------
+    values : (n,)
+        Noisy cells, finite.
+    noise : (n,) or float
+        Variances of their noise, at least 0.
+    predicted : (n,) or float
+        Predicted counts, by which the prior's variance grows; below the floor, negative ones too, they stand for it.
+    prior : ScaleMixture
+    centers : (c, n), (n,) or float
+        What cells are drawn towards: the rows that components name; 0 for residuals.
+    spreads : as `centers`
+        Variances of the centers, at least 0, where these are uncertain.
+    excess : float
+        Excess kurtosis of the noise, from 0 (normal) to 3 (Laplace).
+    weights : (k,), optional
+        Of the components, in place of fitted ones.
+    seed : int
+        Of the public choice of `MOST_FITTED` cells that determine the weights.
+
+    Raises
+    ------
+    ProgramError
+        Arrays that do not fit together, or a number out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.concatenate((np.zeros(90), np.full(10, 60.0)))
+    >>> noisy = truth + 5 * np.random.default_rng(0).normal(size=100)
+    >>> found = shrink(noisy, 25, 4, ScaleMixture.grid(np.geomspace(0.1, 1000, 9)))
+    >>> bool(((found.means - truth) ** 2).mean() < 0.5 * ((noisy - truth) ** 2).mean())
+    True
+    """
+    from dpopt.inference.shrinkage_kernels import Cells, likelihoods, moments
+
+    given = np.ascontiguousarray(values, dtype=np.float64)
+    if given.ndim != 1 or not given.size:
+        raise ProgramError(f"expected noisy cells in one row, found an array of shape {given.shape}")
+    rows = int(prior.centers.max()) + 1
+    own, sizes = (_spread_out(one, given.shape) for one in (noise, predicted))
+    around, apart = (_spread_out(one, (rows, given.size)) for one in (centers, spreads))
+    arrays = (given, own, sizes, around, apart)
+    if not all(np.isfinite(one).all() for one in arrays) or own.min() < 0 or apart.min() < 0:
+        raise ProgramError("cells, predictions and centers are finite; variances are at least 0, besides")
+    factors, shares = tails(excess)
+    cells = Cells(
+        given,
+        np.maximum(own, _LEAST_VARIANCE),
+        np.maximum(sizes, prior.floor),
+        around,
+        apart,
+        prior.scales,
+        prior.exponents,
+        prior.centers,
+        factors,
+        shares,
+    )
+    fitted = None
+    if weights is None:
+        chosen = np.arange(given.size)
+        if given.size > MOST_FITTED:
+            chosen = permutation(public_stream(seed, "cells that determine a prior"), given.size)[
+                :MOST_FITTED
+            ]
+        table = np.empty((chosen.size, prior.scales.size))
+        likelihoods(cells, chosen, table)
+        fitted = fit_weights(table, prior.counts)
+        weights = fitted.weights
+    elif (
+        weights.shape != prior.scales.shape or not (weights >= 0).all() or not weights.max() >= _LEAST_WEIGHT
+    ):
+        raise ProgramError(f"expected {prior.scales.size} weights of at least 0, not all 0")
+    means, variances = np.empty(given.size), np.empty(given.size)
+    with np.errstate(divide="ignore"):
+        moments(cells, np.log(np.where(weights >= _LEAST_WEIGHT, weights, 0.0)), means, variances)
+    return Shrunken(freeze(means), freeze(variances), fitted, weights)
+
+
+def tails(excess: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return noise of an excess kurtosis as a mixture of normals: factors of its variance, and how often each occurs.
+
+    The variance is drawn from a gamma distribution of mean 1 and shape 3 / excess; its Gauss quadrature keeps the first
+    moments of the noise, up to the 14th.
+
+    Raises
+    ------
+    ProgramError
+        If the excess is not between 0 and 3.
+    """
+    if not 0.0 <= excess <= 3.0:
+        raise ProgramError(f"found the excess kurtosis {excess!r}; expected 0 (normal noise) to 3 (Laplace)")
+    if excess < 1e-3:
+        return np.ones(1), np.ones(1)
+    from scipy.special import roots_genlaguerre
+
+    shape = 3.0 / excess
+    nodes, masses = roots_genlaguerre(_PARTS_OF_TAILS, shape - 1.0)
+    return np.asarray(nodes / shape), np.asarray(masses / masses.sum())
+
+
+def _spread_out(values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    try:
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=np.float64), shape))
+    except ValueError as problem:
+        raise ProgramError(f"expected numbers of shape {shape}, found {np.shape(values)}") from problem
