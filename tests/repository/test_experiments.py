@@ -7,6 +7,7 @@ import io
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import warnings
@@ -42,6 +43,9 @@ from experiments.hay_2010.tree_sums import (
     levels_of,
     sums_of_fewest_nodes,
 )
+from experiments.one_estimator import tables as judged_tables
+from experiments.one_estimator.measuring import errors
+from experiments.one_estimator.methods import Released
 from experiments.wide_tables import biased_bits, netflix_shaped
 
 EXPERIMENTS = ROOT / "experiments"
@@ -180,6 +184,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
+        ("one_estimator", "| made up | 64 pairs | 10 | 1 |"),
         ("ranges", "| made up | 64 | 43 | 73% | 1 |"),
         ("boxes", "| made up | 128 | 126 | 72% | Laplace | 1 |"),
         ("intervals", "| as printed, alpha' = alpha / 6 | 4,402 | 40 |"),
@@ -333,6 +338,38 @@ def test_the_accuracy_leader_runs_without_data_and_goes_on_where_it_stopped(tmp_
     assert second[0] == first[0]
     assert [result["algorithm"] for result in second] == ["noise", "projection"]
     assert "| adult7 | 20 | add-remove | projection | 1 |" in out
+
+
+def test_one_estimator_goes_on_where_it_stopped_and_takes_a_method_from_a_file(tmp_path: Path) -> None:
+    """A method that returns the table itself has no error, and is compared with what was measured before it."""
+    mine, file = tmp_path / "mine.py", tmp_path / "results.jsonl"
+    mine.write_text("def method(codes, *others): return codes, None\n", encoding="utf-8")
+    options = ["--quick", "--results", str(file), "--methods"]
+    _passed("one_estimator", *options, "independence")
+    first = file.read_text(encoding="utf-8")
+    out = _passed("one_estimator", *options, "independence", f"mine={mine}")
+    new = file.read_text(encoding="utf-8").removeprefix(first)
+    result = json.loads(new)
+    assert [result[key] for key in ("method", "tv", "largest", "mean", "tv4", "association")] == [
+        "mine",
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
+    assert re.search(r"\| made up \| 64 pairs \| 10 \| 1 \| \*\*0\.\d+\*\* \| \*\*0\*\* \|", out)
+
+
+@pytest.mark.parametrize("values", [3, 300])
+def test_one_estimator_is_judged_by_the_differences_of_all_cells(values: int) -> None:
+    """Shares 1/4, 1/4, 1/2 against 1/4, 0, 3/4, of 6 cells, or of so many that those without records are not visited."""
+    codes = np.array([[0, 0], [0, 1], [1, 1], [1, 1]], dtype=np.int32)
+    table = judged_tables.Table("by hand", codes, np.array([2, values], dtype=np.int32), ("a", "b"))
+    released = Released(codes[[0, 2]], np.array([1.0, 3.0]))
+    expected = {"tv": 0.25, "largest": 0.25, "mean": 0.5 / (2 * values)}
+    assert errors(table, [(0, 1)], released) == pytest.approx(expected)
+    assert errors(table, [(0, 1)], Released(codes)) == {"tv": 0, "largest": 0, "mean": 0}
 
 
 def _result(algorithm: str, error: float, **more: Any) -> dict[str, Any]:
