@@ -16,7 +16,7 @@ from dpopt.errors import DpoptError
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 from experiments.one_estimator.measuring import beside, errors, real_accuracy
-from experiments.one_estimator.methods import OWN, TODAY, Method, Task, method
+from experiments.one_estimator.methods import OWN, PAIRS, TODAY, Method, Task, method
 from experiments.one_estimator.summary import markdown, rows
 from experiments.one_estimator.tables import KINDS, QUICK, TABLES, asked, load, settings
 from experiments.peers.measure import PeerFailedError
@@ -60,7 +60,7 @@ def measure(options: argparse.Namespace, known: list[Result], file: Path) -> Non
     for table, kind, epsilon, run in settings(options.tables, options.kinds, options.epsilon, options.runs):
         for name, one in methods.items():
             labels = {"table": table, "kind": kind, "epsilon": epsilon, "run": run, "method": name}
-            if _is_known(labels, known):
+            if _is_known(labels, known) or (name == PAIRS and kind.endswith("2")):  # those are `projection`
                 continue
             result = {**labels, **_one(labels, one, predict=options.predict and name in TODAY)}
             known.append(result)

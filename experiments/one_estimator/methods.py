@@ -22,7 +22,8 @@ from experiments.one_estimator.tables import Marginal, Table, pairs_of
 from experiments.peers.measure import PeerTable, run_peer
 
 TODAY = ("projection", "adaptive")
-OWN = ("independence", "pairs", *TODAY)
+INDEPENDENCE, PAIRS = "independence", "pairs"
+OWN = (INDEPENDENCE, PAIRS, *TODAY)
 PEERS = ("dpmm aim", "dpmm mst", "opendp aim", "opendp mst", "smartnoise aim", "smartnoise mst")
 CONTAINED = (*OWN, *PEERS)
 """One estimator has to be as good as the best of these."""
@@ -71,7 +72,7 @@ def method(name: str, *, environments: Path | None = None, limit: float = 300.0)
         return partial(_peer, peer, own, environments=environments, limit=limit)
     if name not in {*OWN, *OPTIONS}:
         raise ValueError(f"no method {name!r}; there are {', '.join([*CONTAINED, *OPTIONS])}, and NAME=FILE")
-    return {"independence": _independence, "pairs": _pairs}.get(name, partial(_synthesize, name))
+    return {INDEPENDENCE: _independence, PAIRS: _pairs}.get(name, partial(_synthesize, name))
 
 
 def _terms(task: Task) -> dict[str, Any]:
