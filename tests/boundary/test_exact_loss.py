@@ -30,6 +30,7 @@ from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.residuals import Residuals
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
@@ -151,6 +152,7 @@ def dualquery() -> Iterator[Row]:
 
 # Selections and measurements.
 
+RESIDUALS = Residuals(marginals([0], [1], [0, 1]), np.array([2, 1, 1]))
 QUERIES: dict[str, MarginalSet | Clauses] = {
     "two marginals": marginals([1], [0, 1]),
     "one marginal": marginals([0]),
@@ -176,6 +178,9 @@ def measuring() -> Iterator[Row]:
     for name, gaussian in product(QUERIES, BOTH):
         what = Measurement("x", QUERIES[name], 7.5, gaussian)
         yield f"{name}, {gaussian}", partial(measured, what), 0.999
+    for gaussian in BOTH:  # of Laplace noise what two records cost is a bound under replace-one
+        what = Measurement("x", RESIDUALS, 40.0, gaussian)
+        yield f"residuals, {gaussian}", partial(measured, what), 0.999 if gaussian else 0.5
     for scale in (0.2, 0.6, 1.3, 50.0):
         what = Measurement("x", marginals([0, 1]), scale, gaussian=True)
         yield f"scale {scale}", partial(measured, what), ANYTHING

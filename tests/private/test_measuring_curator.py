@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import BudgetError, PlanError, WorkloadError
+from dpopt.errors import BudgetError, PlanError, PrivateDataError, WorkloadError
 from dpopt.files.codec import decode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_distribution import exp_minus
 from tests.tiny_measuring import (
@@ -67,6 +68,29 @@ def test_clauses_are_measured_one_by_one() -> None:
     what = Measurement("clauses", clauses, 2.0, gaussian=False)
     run = Measuring(((1, 0), (1, 1), (1, 0)), [what.charge(schema.sizes, ADD_REMOVE)], schema=schema)
     assert run.curator.measure(what).values.tolist() == [3, 2, 1]
+
+
+def test_residuals_are_whole_numbers_that_are_charged_together() -> None:
+    """Of a with factor 2: counts 1 and 2; of a and b: 2 I - J on the rows of [[0, 0, 1], [1, 0, 1]], 3 I - J on its columns."""
+    what = Measurement("x", Residuals(marginals([0], [0, 1]), np.array([2, 1])), 9.0, gaussian=True)
+    run = Measuring(TABLE, [what.charge(SCHEMA.sizes, ADD_REMOVE)], size=3)
+    answers = run.curator.measure(what)
+    assert run.events == ["journal charge", "gaussian", "journal measurement"]
+    assert answers.values.tolist() == [-2, 2, -2, 1, 1, 2, -1, -1]
+    assert answers.charge.parameter == pytest.approx((4 * 2 + 12) / (2 * 9.0**2), rel=1e-14)
+    read = NoisyAnswers.from_json(run.journal.memory.entries[1], answers.charge)
+    assert read.values.tolist() == answers.values.tolist()
+
+
+def test_so_many_records_that_residuals_might_wrap_around_are_refused_before_anything_is_spent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dpopt.private.measurements.measurement.MOST_RECORDS", 3)
+    what = Measurement("x", Residuals(marginals([0]), np.array([1])), 9.0, gaussian=True)
+    run = Measuring(TABLE, [what.charge(SCHEMA.sizes, ADD_REMOVE)], size=3)
+    with pytest.raises(PrivateDataError, match="fewer than 2"):
+        run.curator.measure(what)
+    assert (run.events, run.ledger.entries) == ([], ())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is to be measured: counts of some queries, or the number of records, with integer noise of a planned scale."""
+"""What is to be measured, with integer noise of a planned scale: counts of queries, residuals, the number of records."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import SizeMeasurement
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, WorkloadError
+from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import Residuals
+
+MOST_RECORDS = 2**40
+"""Residuals of so many records fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """A vector of counts to be measured once.
+    """A vector of counts, or of sums and differences of counts, to be measured once.
 
     Parameters
     ----------
     name : str
         Name of what is counted; it identifies the measurement within a run, in the ledger and in the transcript.
-    queries : MarginalSet or Clauses
-        One count per cell, or per clause.
+    queries : MarginalSet, Clauses or Residuals
+        One count per cell, or per clause; or the residuals of marginals, one whole number per cell.
     scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records; from 1e-9 to below 1e15.
+        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the numbers that are measured:
+        records, but for residuals; from 1e-9 to below 1e15.
     gaussian : bool
         Which of the two.
 
@@ -41,14 +46,14 @@ class Measurement:
     """
 
     name: str
-    queries: AnyQueries
+    queries: AnyQueries | Residuals
     scale: float
     gaussian: bool
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise PlanError(f"a measurement needs a name, found {self.name!r}; say in words what is counted")
-        if not isinstance(self.queries, AnyQueries) or not len(self.queries):
+        if not isinstance(self.queries, AnyQueries | Residuals) or not len(self.queries):
             raise PlanError(f"{self.name}: there is nothing to count; give at least one marginal or clause")
         check_scale(self.name, self.scale)
 
@@ -66,9 +71,10 @@ class Measurement:
         -----
         **Sensitivity.** `sensitivity`: so many counts differ between neighbours at most, each by 1 (L1; its root in L2). Of M
         marginals M under add-remove, 2 M under replace-one; of clauses `dpopt.queries.sensitivity.clauses.count_sensitivity`.
+        Of residuals the L1 distance of neighbours, or the square of their L2 distance: `dpopt.queries.residuals`.
 
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3 in docs/privacy.md. Test:
-        `tests/private/test_measuring_curator.py`.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15 in docs/privacy.md. Tests:
+        `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
 
         Raises
         ------
@@ -80,7 +86,11 @@ class Measurement:
         return noise_charge(self, sensitivity, relation)
 
     def sensitivity(self, relation: NeighbouringRelation, sizes: NDArray[np.integer]) -> int:
-        """Return an upper bound of how many counts differ, each by 1, between two neighbours."""
+        """Return how far neighbours' numbers are apart at most, in L1 for Laplace noise, in L2, squared, for Gaussian noise."""
+        if isinstance(self.queries, Residuals):
+            return self.queries.sensitivity(
+                replaced=relation is NeighbouringRelation.REPLACE_ONE, squared=self.gaussian
+            )
         if isinstance(self.queries, MarginalSet):
             return once_or_twice(len(self.queries), relation)
         from dpopt.queries.sensitivity.clauses import count_sensitivity
@@ -91,15 +101,28 @@ class Measurement:
     def exact(
         self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = 2
     ) -> NDArray[np.int64]:
-        """Return the counts. Private."""
-        return exact_counts(dataset, self.queries, threads=threads)
+        """Return the counts, or the residuals. Private.
+
+        Raises
+        ------
+        PrivateDataError
+            If there are 2^40 records or more, whose residuals might not fit into 64 bits.
+        """
+        if not isinstance(self.queries, Residuals):
+            return exact_counts(dataset, self.queries, threads=threads)
+        if dataset._rows >= MOST_RECORDS:
+            raise PrivateDataError(
+                f"{self.name}: residuals are measured of fewer than 2^40 records; take fewer"
+            )
+        return self.queries.of(exact_counts(dataset, self.queries.marginals, threads=threads))
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
         """Refuse, by WorkloadError, queries that name an attribute or a code that does not exist."""
         if isinstance(self.queries, Clauses):
             self.queries.check_against(sizes)
             return
-        check_marginals(self.queries, sizes, self.name)
+        marginals = self.queries.marginals if isinstance(self.queries, Residuals) else self.queries
+        check_marginals(marginals, sizes, self.name)
 
 
 def check_marginals(marginals: MarginalSet, sizes: NDArray[np.integer], what: str) -> None:

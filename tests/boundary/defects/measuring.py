@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators import door, measuring_curator
 from dpopt.private.curators.door import Door
@@ -14,6 +16,8 @@ from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections import selection
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.selection import Selection
+from dpopt.queries import residuals as residual_queries
+from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.boundary.planted import (
     ADD,
@@ -70,6 +74,21 @@ def check_loss_of_clauses(relation: NeighbouringRelation) -> None:
     clauses = conjunctions(SCHEMA, "a", "!a").clauses
     what = Measurement("x", clauses, 5.0, gaussian=False)
     check_measurement(what, relation, what.charge(SCHEMA.sizes, relation))
+
+
+def residuals(gaussian: bool) -> Measurement:
+    return Measurement("x", Residuals(marginals([0], [1], [0, 1]), np.array([2, 1, 1])), 40.0, gaussian)
+
+
+def check_loss_of_residuals(relation: NeighbouringRelation) -> None:
+    for gaussian in (True, False):
+        what = residuals(gaussian)
+        check_measurement(what, relation, what.charge(SCHEMA.sizes, relation))
+
+
+def check_charges_of_residuals_are_tight(relation: NeighbouringRelation) -> None:
+    what = residuals(gaussian=True)
+    is_reached(check_measurement(what, relation, what.charge(SCHEMA.sizes, relation)), "0.99")
 
 
 def run_of(relation: NeighbouringRelation, *, reserved: int = 1) -> tuple[Measuring, Measurement, Selection]:
@@ -139,6 +158,8 @@ MEASURING = Mechanism(
         check_loss_of_noise,
         check_loss_of_clauses,
         check_charges_of_noise_are_tight,
+        check_loss_of_residuals,
+        check_charges_of_residuals_are_tight,
         check_order_of_events,
         check_nothing_is_drawn_twice,
         check_several_public_records_are_compared_with,
@@ -191,6 +212,28 @@ MEASURING = Mechanism(
         "double the moves": defect(
             wrap(Measurement, "sensitivity", lambda usual, *given: 2 * usual(*given)),
             (check_charges_of_noise_are_tight, ADD, "0.99"),
+        ),
+        "charge residuals as if a record were added": defect(
+            wrap(
+                Residuals,
+                "sensitivity",
+                lambda usual, self, **how: usual(self, **{**how, "replaced": False}),
+            ),
+            (check_loss_of_residuals, REP, "rho"),
+        ),
+        "charge residuals by sets alone": defect(
+            lambda patch: patch.setattr("dpopt.queries.residuals.MOST_ENUMERATED", 0),
+            (check_charges_of_residuals_are_tight, REP, "0.99"),
+        ),
+        "charge residuals with Gaussian noise by absolute values": defect(
+            wrap(
+                Residuals, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "squared": False})
+            ),
+            (check_loss_of_residuals, BOTH, "rho"),
+        ),
+        "centre twice": defect(
+            wrap(residual_queries, "centred", lambda usual, sets, values: usual(sets, usual(sets, values))),
+            (check_loss_of_residuals, BOTH, "rho"),
         ),
         "draw noise of half the scale": defect(
             wrap(

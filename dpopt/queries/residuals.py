@@ -1,0 +1,272 @@
+"""Residuals of marginals: what the counts over a set of attributes say beyond those over its subsets.
+
+The residual of a set A is its marginal, centred along each axis: r_A = P_A m_A, P_A the Kronecker product of I - J / n_i over A
+(J all ones, n_i codes of attribute i). A marginal is the sum of the residuals of its subsets, each spread evenly over the
+attributes that it lacks,
+
+    m_W = sum over A in W of r_A / N(W - A),    N(S) = prod_{i in S} n_i,    r_{} the number of records,
+
+and residuals of different sets are orthogonal, so that noise on one says nothing of another. In whole numbers, R_A = N(A) P_A
+is the Kronecker product of n_i I - J.
+
+With noise of variance v on each number of k_A R_A m_A, least squares knows r_A as well as from the counts of m_A with noise of
+variance s_A^2 = v / (k_A N(A))^2 on each. How far a record moves the numbers: C15 in docs/privacy.md.
+
+Source: Xiao, He, Zhang and Kifer 2023, "An Optimal and Scalable Matrix Mechanism for Noisy Marginals under Convex Loss
+Functions" (ResidualPlanner).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.arrays import frozen
+from dpopt.errors import WorkloadError
+from dpopt.queries.marginal_set import MarginalSet
+
+LARGEST_UNIT = 2**21
+"""k_A N(A) at most: of up to 2^40 records all numbers stay within 2^61."""
+
+MOST_ENUMERATED = 20
+"""Attributes of which all sets are tried for the one in which two records differ most."""
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Residuals:
+    """Residuals of several sets of attributes as whole numbers, one for each cell: k_A R_A m_A.
+
+    Parameters
+    ----------
+    marginals : MarginalSet
+        The sets, each once, attributes increasing within a set.
+    factors : (M,) int64
+        k_A, at least 1, with k_A N(A) at most 2^21.
+
+    Raises
+    ------
+    WorkloadError
+        If a set is named twice or its attributes do not increase, or a factor is out of range.
+
+    Examples
+    --------
+    >>> from dpopt.schema.domains import Domains
+    >>> two = Domains(np.array([2, 3]), np.array([0, 2]), np.array([0, 1, 0, 1, 2]))
+    >>> pair = Residuals(MarginalSet(two, np.array([[0, 1]])), np.array([1]))
+    >>> pair.of(np.array([5, 0, 1, 0, 2, 1])).tolist()
+    [9, -6, -3, -9, 6, 3]
+    >>> pair.sensitivity(replaced=False, squared=True), pair.sensitivity(replaced=True, squared=True)
+    (12, 48)
+    """
+
+    marginals: MarginalSet
+    factors: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", frozen(self.factors, np.int64))
+        rows = self.marginals.attributes
+        falling = (rows[:, 1:] >= 0) & (rows[:, 1:] <= rows[:, :-1])
+        if falling.any() or len(np.unique(rows, axis=0)) != len(rows):
+            raise WorkloadError(
+                "residuals: found a set of attributes twice, or one whose attributes do not increase; name each once, in order"
+            )
+        most = LARGEST_UNIT // self.marginals.cells()
+        if self.factors.shape != most.shape or ((self.factors < 1) | (self.factors > most)).any():
+            raise WorkloadError(
+                f"residuals: found {self.factors.size:,} factors for {len(rows):,} sets of up to "
+                f"{self.marginals.cells().max():,} cells; expected one for each, from 1 to {LARGEST_UNIT:,} over its cells. "
+                "Leave out sets of more cells, or take smaller factors"
+            )
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return self.marginals.number_of_cells
+
+    def check_against(self, sizes: NDArray[np.integer]) -> None:
+        """Refuse, by WorkloadError, attributes and codes that do not exist."""
+        self.marginals.check_against(sizes)
+
+    def of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the residuals of the counts of all cells, (cells,), of at most 2^40 records."""
+        return np.repeat(self.factors, self.marginals.cells()) * centred(self.marginals, counts)
+
+    def variances(self, variance: float) -> NDArray[np.float64]:
+        """Return s_A^2 of each set, (M,), in records squared, given the variance of the noise on each of the numbers."""
+        return variance / (self.factors * self.marginals.cells().astype(np.float64)) ** 2
+
+    def estimates(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the least-squares estimates of the residuals r_A from noisy values, (cells,)."""
+        cells = self.marginals.cells().astype(np.float64)
+        scales = np.repeat(self.factors * cells**2, self.marginals.cells())
+        return centred(self.marginals, noisy.astype(np.float64)) / scales
+
+    def sensitivity(self, *, replaced: bool, squared: bool) -> int:
+        """Return by how much one record, added or replaced, moves the numbers: the squared L2 distance, or L1.
+
+        For replaced records it is an upper bound of L1, and of L2 where more than 20 attributes are named; else exact.
+        Privacy: C15 in docs/privacy.md.
+        """
+        used = self.marginals.attributes >= 0
+        sizes = np.where(used, self.marginals.domains.counts[self.marginals.attributes], 0)
+        free = np.where(used, sizes - 1, 1).prod(
+            axis=1
+        )  # 0 where an attribute has one code: there is no residual
+        if not squared:
+            return (1 + replaced) * _sum(self.factors * free << used.sum(axis=1))
+        weights = self.factors**2 * self.marginals.cells()
+        total = _sum(weights * free)
+        if not replaced:
+            return total
+        named, places = np.unique(self.marginals.attributes[used], return_inverse=True)
+        if named.size > MOST_ENUMERATED or total >= 2**61:
+            least = np.where(used, sizes, np.iinfo(np.int64).max).min(axis=1)
+            return 2 * (total + _sum(weights * (free // np.maximum(least - 1, 1))))
+        sets = np.zeros(used.shape, dtype=np.int64)
+        sets[used] = 1 << places
+        products = np.zeros(1 << named.size, dtype=np.int64)
+        products[sets.sum(axis=1)] = np.where(free > 0, weights, 0)
+        for place, size in enumerate(self.marginals.domains.counts[named].tolist()):
+            pairs = products.reshape(-1, 2, 1 << place)  # of an attribute: not in A, in A; then: in D or not
+            products = np.stack((pairs[:, 0] + (size - 1) * pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
+        return 2 * (total - int(products.min()))
+
+
+def _sum(numbers: NDArray[np.int64]) -> int:
+    """Return a sum that does not wrap around."""
+    return sum(map(int, numbers))
+
+
+def _shapes(
+    marginals: MarginalSet, order: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], tuple[int, ...]]]:
+    """Yield the marginals of each shape, and the shape; also of equal rows of `order`, (M, k)."""
+    attributes = marginals.attributes
+    shapes = np.where(attributes >= 0, marginals.domains.counts[attributes], 0)
+    found, which = np.unique(np.hstack((shapes, order)), axis=0, return_inverse=True)
+    by_shape = np.argsort(which.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(found)))
+    for row, group in zip(found.tolist(), np.split(by_shape, ends[:-1]), strict=True):
+        yield group, tuple(size for size in row[: shapes.shape[1]] if size)
+
+
+def _places(starts: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    return starts[:, None] + np.arange(cells)
+
+
+def centred(marginals: MarginalSet, values: NDArray[Number]) -> NDArray[Number]:
+    """Return R_A times the values of the cells of each marginal A, (cells,): N(A) times its residual."""
+    result = np.empty_like(values)
+    for group, shape in _shapes(marginals, np.zeros((len(marginals), 0), dtype=np.int64)):
+        places = _places(marginals.starts[group], prod(shape))
+        block = values[places].reshape(-1, *shape)
+        for axis, size in enumerate(shape, start=1):
+            block = size * block - block.sum(axis=axis, keepdims=True)
+        result[places] = block.reshape(places.shape)
+    return result
+
+
+def residuals_of(marginals: MarginalSet, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the residual r_A of each marginal, cell by cell, from the values of its cells, (cells,)."""
+    return centred(marginals, values) / np.repeat(marginals.cells(), marginals.cells())
+
+
+def marginals_from_residuals(
+    residuals: MarginalSet, values: NDArray[np.float64], marginals: MarginalSet, size: float
+) -> NDArray[np.float64]:
+    """Return the marginals whose residuals are given: with estimates of least variance, those of least squares.
+
+    Parameters
+    ----------
+    residuals : MarginalSet
+        Sets of attributes, increasing within each.
+    values : (cells,) float64
+        Their residuals, in records. Sets that are not given have the residual 0.
+    marginals : MarginalSet
+        Which marginals, over the same domains.
+    size : float
+        The number of records: the residual of no attributes.
+
+    Returns
+    -------
+    (cells of the marginals,) float64
+        In records.
+    """
+    rows, order = _sorted_rows(residuals, marginals)
+    result = np.empty(marginals.number_of_cells)
+    found = {
+        subset: _found(residuals, rows, subset)
+        for width in range(1, rows.shape[1] + 1)
+        for subset in combinations(range(rows.shape[1]), width)
+    }
+    for group, shape in _shapes(marginals, order):
+        axes = order[group[0], : len(shape)].tolist()
+        ordered = [shape[axis] for axis in axes]
+        block = np.full((group.size, *ordered), size / prod(shape))
+        for subset, which in found.items():
+            if subset[-1] >= len(shape) or not (which[group] >= 0).any():
+                continue
+            kept = [ordered[axis] if axis in subset else 1 for axis in range(len(shape))]
+            has = np.flatnonzero(which[group] >= 0)
+            part = values[_places(residuals.starts[which[group[has]]], prod(kept))]
+            block[has] += part.reshape(-1, *kept) * (prod(kept) / prod(shape))
+        back = np.argsort(axes) + 1
+        places = _places(marginals.starts[group], prod(shape))
+        result[places] = block.transpose(0, *back).reshape(places.shape)
+    return result
+
+
+def cell_variances(
+    residuals: MarginalSet, variances: NDArray[np.float64], marginals: MarginalSet
+) -> NDArray[np.float64]:
+    """Return the variance of each cell of the marginals that noise on residuals leaves, (M,), in records squared.
+
+    sum over A in W of s_A^2 prod_{i in A} (1 - 1 / n_i) / N(W - A)^2: the product is the diagonal of P_A. `variances` are the
+    s_A^2, (A,); sets that are not given have none.
+    """
+    rows, _ = _sorted_rows(residuals, marginals)
+    counts = marginals.domains.counts
+    used = residuals.attributes >= 0
+    lost = variances * np.where(used, 1 - 1 / counts[residuals.attributes], 1.0).prod(axis=1)
+    scaled = np.append(
+        lost * residuals.cells().astype(np.float64) ** 2, 0.0
+    )  # the last one stands for sets that are missing
+    result = np.zeros(len(marginals))
+    for width in range(1, rows.shape[1] + 1):
+        for subset in combinations(range(rows.shape[1]), width):
+            result += scaled[_found(residuals, rows, subset)]
+    return result / marginals.cells().astype(np.float64) ** 2
+
+
+def _sorted_rows(
+    residuals: MarginalSet, marginals: MarginalSet
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the attributes of each marginal in increasing order, padding last, and which axis each of them is."""
+    if not np.array_equal(residuals.domains.counts, marginals.domains.counts):
+        raise WorkloadError(
+            "the residuals are over other attributes or codes than the marginals; make them for these"
+        )
+    keys = np.where(marginals.attributes >= 0, marginals.attributes, np.iinfo(np.int32).max)
+    order = np.argsort(keys, axis=1, kind="stable")
+    return np.take_along_axis(marginals.attributes, order, axis=1), order
+
+
+def _found(residuals: MarginalSet, rows: NDArray[np.int32], subset: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return for each row the place of the set of its attributes at these positions, -1 where it is none of the residuals'."""
+    wanted = rows[:, list(subset)]
+    width = max(residuals.attributes.shape[1], len(subset))
+    known, asked = (
+        np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=-1)
+        for each in (residuals.attributes, wanted)
+    )
+    every, which = np.unique(np.concatenate((known, asked)), axis=0, return_inverse=True)
+    places = np.full(len(every), -1, dtype=np.int64)
+    places[which.reshape(-1)[: len(known)]] = np.arange(len(known))
+    return np.where((wanted >= 0).all(axis=1), places[which.reshape(-1)[len(known) :]], -1)
