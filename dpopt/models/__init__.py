@@ -42,6 +42,7 @@ from dpopt.models.model import Model, Solution
 from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
+from dpopt.models.noise_budgets.residual_allocation import residual_allocation
 from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget, limited_coefficients
@@ -89,6 +90,7 @@ __all__ = [
     "projection",
     "read_record",
     "record_from_point",
+    "residual_allocation",
     "reweighting",
     "round_program",
     "small_database",

@@ -23,6 +23,7 @@ from dpopt.models.model import Model
 from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
+from dpopt.models.noise_budgets.residual_allocation import residual_allocation
 from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget
@@ -228,6 +229,13 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         noise_allocation,
         {"sizes": [3, 3], "marginals": [[0, 1]], "rho": 0.5, "size": 4, "signal": 0.25},
         {"sizes": np.int64, "marginals": list},
+    ),
+    "residual_allocation": CatalogueEntry(
+        "residual_allocation",
+        "how precisely each residual of a workload's marginals is measured",
+        residual_allocation,
+        {"sizes": [3, 3], "marginals": [[0, 1]], "rho": 0.5},
+        {"sizes": np.int64, "marginals": list, "variances": np.float64},
     ),
     "level_budgets": CatalogueEntry(
         "level_budgets",

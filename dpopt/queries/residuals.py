@@ -27,7 +27,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.arrays import freeze, frozen
 from dpopt.errors import WorkloadError
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -36,6 +36,9 @@ LARGEST_UNIT = 2**21
 
 MOST_ENUMERATED = 20
 """Attributes of which all sets are tried for the one in which two records differ most."""
+
+MOST_SUBSETS = 2**22
+_NONE = np.iinfo(np.int32).max
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -161,6 +164,47 @@ def _places(starts: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
     return starts[:, None] + np.arange(cells)
 
 
+def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sets of attributes of which marginals have residuals, and which lie in which marginal.
+
+    Returns
+    -------
+    sets : MarginalSet
+        The non-empty subsets of the marginals' attributes, those of one code left aside: each once, by number of attributes,
+        then in lexicographic order; attributes increase within each.
+    wholes, parts : (e,) int64
+        A marginal and a set within it, for each such pair.
+
+    Raises
+    ------
+    WorkloadError
+        If there is no set, or there are more than four million pairs.
+    """
+    rows = marginals.attributes
+    rows = np.sort(np.where((rows >= 0) & (marginals.domains.counts[rows] > 1), rows, _NONE), axis=1)
+    numbers = np.left_shift(1, (rows < _NONE).sum(axis=1)) - 1
+    if not 0 < numbers.sum() <= MOST_SUBSETS:
+        raise WorkloadError(
+            f"{len(rows):,} marginals of up to {rows.shape[1]} attributes have {numbers.sum():,} subsets of "
+            f"attributes with more than one code; expected 1 to {MOST_SUBSETS:,}: name fewer or smaller marginals"
+        )
+    wholes = np.repeat(np.arange(len(rows)), numbers)
+    masks = np.arange(wholes.size) - np.repeat(np.cumsum(numbers) - numbers, numbers) + 1
+    chosen = (masks[:, None] >> np.arange(rows.shape[1])) & 1 > 0
+    found, parts = np.unique(
+        np.sort(np.where(chosen, rows[wholes], _NONE), axis=1), axis=0, return_inverse=True
+    )
+    order = np.lexsort((*found.T[::-1], (found < _NONE).sum(axis=1)))
+    places = np.argsort(order)
+    width = int((found < _NONE).sum(axis=1).max())
+    kept = np.where(found < _NONE, found, -1)[order, :width]
+    return (
+        MarginalSet(marginals.domains, freeze(np.ascontiguousarray(kept, dtype=np.int32))),
+        wholes,
+        places[parts.reshape(-1)],
+    )
+
+
 def centred(marginals: MarginalSet, values: NDArray[Number]) -> NDArray[Number]:
     """Return R_A times the values of the cells of each marginal A, (cells,): N(A) times its residual."""
     result = np.empty_like(values)
@@ -253,7 +297,7 @@ def _sorted_rows(
         raise WorkloadError(
             "the residuals are over other attributes or codes than the marginals; make them for these"
         )
-    keys = np.where(marginals.attributes >= 0, marginals.attributes, np.iinfo(np.int32).max)
+    keys = np.where(marginals.attributes >= 0, marginals.attributes, _NONE)
     order = np.argsort(keys, axis=1, kind="stable")
     return np.take_along_axis(marginals.attributes, order, axis=1), order
 

@@ -33,12 +33,14 @@ from dpopt.models.best_responses.perturbed_response import (
 from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
 from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
 from dpopt.models.records.reweighting import maximize_likelihood
 from dpopt.polynomials import Target
 from dpopt.programs import certify
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.ranges.tree import Tree
+from dpopt.queries.residuals import subsets_of
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.solvers.registry import get_solver
 from dpopt.synopses.histograms.range_workload import RangeWorkload, ranges_of_nodes
@@ -389,6 +391,30 @@ def allocations() -> list[Problem]:
     return found
 
 
+def residual_allocations() -> list[Problem]:
+    """RA-1 to RA-4, with and without a prior."""
+    textbook = load_script(MODELS / "residual_allocation" / "residual_allocation_textbook.py")
+    examples: list[tuple[list[int], list[tuple[int, ...]], float, list[float] | None]] = [
+        ([2, 3, 4], [(0, 1), (1, 2)], 0.05, None),
+        ([2, 3, 4], [(0, 1), (1, 2), (2,)], 0.3, [0.4, 6.0]),
+        ([2, 5, 3], [(0, 1, 2)], 0.2, [20.0]),
+    ]
+    found = []
+    for sizes, workload, rho, variances in examples:
+        marginals = marginal_set(sizes, workload)
+        sets = subsets_of(marginals)[0]
+        assert textbook.residuals(workload) == sets_of(sets.attributes)
+        each = [np.inf] if variances is None else variances
+        prior = ResidualPrior(np.tile(each, (len(sets), 1)), np.full((len(sets), len(each)), 1 / len(each)))
+        program = residual_program(marginals, rho=rho, prior=prior)
+        for largest in (False, True):
+            best, low, _ = solve_residuals(program, largest=largest)
+            high = float(program.errors(best).max()) if largest else program.objective(best)
+            arguments = {"sizes": sizes, "workload": workload, "rho": rho, "variances": variances}
+            found.append(Problem({**arguments, "largest": largest}, low * (1 - 1e-5), high * (1 + 1e-5)))
+    return found
+
+
 # --- polynomials ------------------------------------------------------------------------------------------------------
 
 
@@ -623,6 +649,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     "noise_allocation": allocations,
     "perturbed_response": perturbed_responses,
     "projection": projections,
+    "residual_allocation": residual_allocations,
     "reweighting": reweightings,
     "small_database": databases,
     "tree_consistency": trees,
@@ -685,6 +712,8 @@ POINTS: list[tuple[str, int, Values, str]] = [
         {"w_0": 0, "w_1": 4 / 15, "w_2": 7 / 15, "w_3": 4 / 15},
         "4/15 for (1, 1), 7/15 for (1, 0)",
     ),
+    ("residual_allocation", 0, {"b_0": 0.25, "b_1": 0.25, "b_2": 0.5}, "b = 1/4, 1/4, 1/2"),
+    ("residual_allocation", 1, {"b_0": 0, "b_1": 0, "b_2": 1}, "b = 0, 0, 1"),
     ("reweighting", 0, {"w_0": 0.8332}, "the maximum is at a = 0.833"),
     ("reweighting", 1, {"w_0": 0}, "so a = 0"),
     ("small_database", 0, {"n_0": 0, "n_1": 1, "n_2": 1, "n_3": 0}, "(n = 0, 1, 1, 0)"),

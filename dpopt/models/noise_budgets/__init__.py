@@ -3,6 +3,7 @@
 | file | what it holds |
 |---|---|
 | noise_allocation.py | how much of a budget each marginal gets; solved by its own steps, proven without a solver |
+| residual_allocation.py | how precisely each residual of marginals is measured, with a prior; solved by bisection |
 | level_budgets.py | how much of a budget each level of a tree over bins gets; likewise |
 | hierarchy_budgets.py | the same for a hierarchy that a user declares; what a part of a budget buys |
 | solved_budget.py | a budget that a named solver spread, beside that of our own method |

@@ -1,0 +1,494 @@
+"""How precisely each residual of a workload's marginals is measured, so that the expected error after shrinkage is least.
+
+Residual A is the marginal over A, centred along each axis (`dpopt.queries.residuals`); A runs over the non-empty subsets of the
+workload's marginals W. With variables b_A, the share of the budget, which buys the precision 1 / s_A^2 = x_A:
+
+    minimize   sum_W w_W R_W                                                        (RA-1)
+    subject to sum_A b_A <= 1, b >= 0, x_A = 2 rho b_A / p_A,                       (RA-2)
+               R_W = sum_{A in W} (D_A / N(W - A)) sum_k q_Ak / (y_A + x_A + 1 / v_Ak)    (RA-3)
+
+or the largest of w_W R_W in place of the sum (RA-4). N(S) is the number of cells over S, D_A = prod_{a in A} (n_a - 1),
+p_A = D_A / N(A), y_A the precision that is known already. R_W is the expected squared error, added up over the cells of W, of
+the posterior mean: the numbers of residual A are taken to be normal, with variance v_Ak per dimension with probability q_Ak;
+v = inf says nothing and leaves least squares. Proofs, experiments and a worked example: models/residual_allocation/README.md.
+
+Convex, a sum of functions of one x_A each. At a price lambda of budget, x_A is 0 or solves
+
+    sum_k q_Ak / (y_A + x_A + 1 / v_Ak)^2 = lambda p_A / c_A,   c_A = D_A sum_W w_W / N(W - A)   (RA-5)
+
+whose left side to the power -1/2 is concave in x_A, so that Newton's steps end; lambda is found by bisection. Without a prior
+x_A ~ sqrt(c_A / p_A). For the largest, the w_W are multiplied by the R_W again and again. A tangent proves how far the optimum
+is at most (RA-6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpopt.arrays import frozen, whole
+from dpopt.errors import ProgramError, WorkloadError
+from dpopt.models.model import Answer, Model
+from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
+from dpopt.programs.building import Builder
+from dpopt.programs.conic import product_multipliers
+from dpopt.programs.solver import Solver
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import subsets_of
+from dpopt.schema.domains import Domains
+
+Numbers = NDArray[np.float64]
+
+CLOSE = 1e-4
+"""Gap of the largest error, as a part of it, at which the steps end."""
+MOST_STEPS = 2_000
+_BISECTIONS, _NEWTON = 60, 100
+_AGREED = 1e-13
+
+SCALES = np.array(
+    [
+        [0.21, 0.62, 0.81, 1.3, 2.5],
+        [0.0028, 0.061, 0.14, 0.31, 1.2],
+        [0.001, 0.0098, 0.046, 0.11, 0.31],
+        [0.001, 0.0046, 0.035, 0.12, 0.35],
+    ]
+)
+"""Deviations of residuals of one, two, three, and four or more attributes from what fewer attributes predict, in parts of the
+mean count of a cell; as likely each. Quantiles over twelve public tables: experiments/residual_scales.py."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualPrior:
+    """What is expected of each residual: normal numbers of one of several variances.
+
+    Parameters
+    ----------
+    variances : (S, K) float64
+        v_Ak, per dimension, in records squared, above 0; inf where nothing is expected.
+    chances : (S, K) float64
+        q_Ak, from 0; they add up to 1 for each residual.
+    """
+
+    variances: Numbers
+    chances: Numbers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variances", frozen(self.variances, np.float64))
+        object.__setattr__(self, "chances", frozen(self.chances, np.float64))
+        fits = self.variances.shape == self.chances.shape and self.variances.ndim == 2
+        if not (fits and (self.variances > 0).all() and (self.chances >= 0).all()) or not np.allclose(
+            self.chances.sum(axis=1), 1.0, rtol=0, atol=1e-9
+        ):
+            raise ProgramError(
+                f"a prior of residuals: found variances {self.variances.shape} and chances {self.chances.shape}; expected two "
+                "arrays (sets, scales), variances above 0 and chances from 0 that add up to 1 for each set"
+            )
+
+    @classmethod
+    def nothing(cls, sets: MarginalSet) -> ResidualPrior:
+        """Return the prior that says nothing, with which allocations are those of least squares."""
+        return cls(np.full((len(sets), 1), np.inf), np.ones((len(sets), 1)))
+
+    @classmethod
+    def public(cls, sets: MarginalSet, size: float) -> ResidualPrior:
+        """Return the prior of public tables (`SCALES`), for so many records: cells deviate by parts of their mean count."""
+        scales = SCALES[np.minimum(sets.widths(), len(SCALES)) - 1]
+        mean = size / sets.cells()
+        variances = (scales * mean[:, None]) ** 2 / _prices(sets)[:, None]
+        return cls(variances, np.full_like(variances, 1 / variances.shape[1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualProgram:
+    """RA-1 to RA-4 as arrays.
+
+    Parameters
+    ----------
+    sets : MarginalSet
+        The residuals A: subsets of the workload's marginals of attributes with more than one code, by number of attributes.
+    wholes, parts, spreads : (e,) int64, (e,) int64, (e,) float64
+        Marginal W, residual A in it, and D_A / N(W - A), for each such pair (RA-3).
+    weights : (M,) float64
+        w_W.
+    prices, known : (S,) float64
+        p_A (RA-2) and y_A (RA-3).
+    prior : ResidualPrior
+        v_Ak and q_Ak.
+    budget : float
+        2 rho.
+    """
+
+    sets: MarginalSet
+    wholes: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    spreads: Numbers
+    weights: Numbers
+    prices: Numbers
+    known: Numbers
+    prior: ResidualPrior
+    budget: float
+
+    @property
+    def costs(self) -> Numbers:
+        """c_A, (S,): by how much the objective RA-1 rises with the expected squared error of one dimension of residual A."""
+        terms = self.spreads * self.weights[self.wholes]
+        return np.bincount(self.parts, terms, self.prices.size).astype(np.float64)
+
+    def moments(self, precisions: Numbers, power: int) -> Numbers:
+        """Return sum_k q_Ak / (y_A + x_A + 1 / v_Ak)^power, (S,); the first is the error of one dimension."""
+        totals = (self.known + precisions)[:, None] + 1.0 / self.prior.variances
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = self.prior.chances * totals ** -float(power)
+        return np.asarray(np.where(self.prior.chances > 0, terms, 0.0).sum(axis=1))
+
+    def errors(self, precisions: Numbers) -> Numbers:
+        """Return R_W, (M,), the expected squared errors of the cells of each marginal, in records squared (RA-3)."""
+        terms = self.spreads * self.moments(precisions, 1)[self.parts]
+        return np.bincount(self.wholes, terms, self.weights.size).astype(np.float64)
+
+    def objective(self, precisions: Numbers) -> float:
+        """Return the weighted sum of expected squared errors (RA-1)."""
+        return float(self.costs @ self.moments(precisions, 1))
+
+    def lower_bound(self, precisions: Numbers) -> float:
+        """Return a number that the objective of no precisions within the budget is below (RA-6)."""
+        slopes = self.costs * self.moments(precisions, 2)
+        return self.objective(precisions) + float(
+            slopes @ precisions - self.budget * (slopes / self.prices).max()
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualAllocation:
+    """Which residuals to measure, and how precisely.
+
+    Attributes
+    ----------
+    sets : MarginalSet
+        Sets of attributes, increasing within each, by their number; those not worth their cost are left out.
+    precisions : (S,) float64
+        x_A = 1 / s_A^2, above 0.
+    errors : (M,) float64
+        R_W: expected squared error, added up over the cells of each marginal of the workload, in records squared.
+    gap : float
+        No other precisions have less than (1 - gap) times the objective; proven (RA-6).
+    solved : SolvedBudget or None
+        How a solver's precisions compare with our own, where one found them.
+    """
+
+    sets: MarginalSet
+    precisions: Numbers
+    errors: Numbers
+    gap: float
+    solved: SolvedBudget | None = None
+
+
+def allocate_residuals(
+    marginals: MarginalSet,
+    *,
+    rho: float,
+    prior: ResidualPrior | float | None = None,
+    known: ArrayLike = 0.0,
+    weights: ArrayLike = 1.0,
+    largest: bool = False,
+    solver: str | Solver | None = None,
+) -> ResidualAllocation:
+    """Return which residuals of a workload to measure, and how precisely (RA-1).
+
+    Parameters
+    ----------
+    marginals
+        The workload.
+    rho
+        The budget of zCDP under add-remove, above 0.
+    prior
+        Over the sets of `subsets_of(marginals)`; or the number of records, for that of public tables; None expects nothing.
+    known : float or (S,)
+        y_A: precision of each of these sets that was bought before.
+    weights : float or (M,)
+        w_W, above 0. 1 for the squared errors of all cells; 1 over the cells for the mean of each marginal.
+    largest
+        Minimize the largest w_W R_W in place of the sum.
+    solver
+        Who solves it in place of our own method; evaluated here.
+
+    Raises
+    ------
+    ProgramError
+        A number out of range, no marginal, arrays that do not fit; or what `budget_solved_by` refuses.
+    """
+    program = residual_program(marginals, rho=rho, prior=prior, known=known, weights=weights)
+    best, bound, multipliers = solve_residuals(program, largest=largest)
+
+    def objective(precisions: Numbers) -> float:
+        return _largest(program, precisions) if largest else program.objective(precisions)
+
+    solved = None
+    if solver is not None:
+        model = _model(program, largest=largest, answer=(best, multipliers))
+        buys = program.prices / program.budget
+        scaled, solved = budget_solved_by(
+            solver, model, "b", best * buys, lambda shares: objective(shares / buys)
+        )
+        best = scaled / buys
+    kept = np.flatnonzero(best)
+    value = objective(best)
+    return ResidualAllocation(
+        program.sets.take(kept),
+        best[kept],
+        program.errors(best),
+        max(0.0, 1.0 - bound / value) if value else 0.0,
+        solved,
+    )
+
+
+def residual_program(
+    marginals: MarginalSet,
+    *,
+    rho: float,
+    prior: ResidualPrior | float | None = None,
+    known: ArrayLike = 0.0,
+    weights: ArrayLike = 1.0,
+) -> ResidualProgram:
+    """Return the arrays of RA-1 to RA-4; arguments as of `allocate_residuals`."""
+    if not len(marginals) or not 0 < rho < np.inf:
+        raise ProgramError(
+            f"residual allocation: found {len(marginals)} marginals and rho={rho!r}; expected at least one, and rho above 0"
+        )
+    sets, wholes, parts = subsets_of(marginals)
+    dimensions = _prices(sets) * sets.cells()
+    spreads = dimensions[parts] * sets.cells()[parts] / marginals.cells()[wholes].astype(np.float64)
+    try:
+        w, y = np.broadcast_to(weights, (len(marginals),)), np.broadcast_to(known, (len(sets),))
+    except ValueError as problem:
+        raise ProgramError(
+            f"residual allocation: found {np.size(weights)} weights and {np.size(known)} known precisions for {len(marginals)} "
+            f"marginals with {len(sets)} residuals; expected one number, or one for each"
+        ) from problem
+    if prior is None:
+        prior = ResidualPrior.nothing(sets)
+    elif not isinstance(prior, ResidualPrior):
+        prior = ResidualPrior.public(sets, prior)
+    if not ((w > 0) & np.isfinite(w)).all() or not ((y >= 0) & np.isfinite(y)).all():
+        raise ProgramError(
+            "residual allocation: weights are finite and above 0, known precisions finite and at least 0"
+        )
+    if len(prior.variances) != len(sets):
+        raise ProgramError(
+            f"residual allocation: found a prior of {len(prior.variances)} residuals for {len(sets)}; make it for "
+            "`subsets_of` the workload"
+        )
+    return ResidualProgram(
+        sets,
+        wholes,
+        parts,
+        spreads,
+        frozen(w, np.float64),
+        _prices(sets),
+        frozen(y, np.float64),
+        prior,
+        2.0 * rho,
+    )
+
+
+def _prices(sets: MarginalSet) -> Numbers:
+    """Return p_A, (S,)."""
+    used = sets.attributes >= 0
+    return np.asarray(
+        np.where(used, 1 - 1 / sets.domains.counts[sets.attributes], 1.0).prod(axis=1), np.float64
+    )
+
+
+def _largest(program: ResidualProgram, precisions: Numbers) -> float:
+    return float((program.weights * program.errors(precisions)).max())
+
+
+def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple[Numbers, float, Numbers]:
+    """Return precisions (S,), a number that no objective is below, and the multipliers of RA-4, (M,), or all 1."""
+    if not largest:
+        best = _least(program)
+        return best, program.lower_bound(best), np.ones(program.weights.size)
+    pulls = np.full(program.weights.size, 1.0 / program.weights.size)
+    best, value, bound = np.zeros(0), np.inf, 0.0
+    for _ in range(MOST_STEPS):
+        summed = replace(program, weights=program.weights * pulls)
+        precisions = _least(summed)
+        errors = program.weights * program.errors(precisions)
+        if errors.max() < value:
+            best, value = precisions, float(errors.max())
+        if (found := summed.lower_bound(precisions)) > bound:
+            bound, proving = found, pulls
+        if value - bound <= CLOSE * value:
+            break
+        pulls = pulls * errors
+        pulls /= pulls.sum()
+    return best, bound, proving
+
+
+def _least(program: ResidualProgram) -> Numbers:
+    """Return the precisions (S,) with the least RA-1, by bisection over the price of budget."""
+    costs, prices = program.costs, program.prices
+    high = (np.sqrt(costs * prices).sum() / program.budget) ** 2  # spends at most the budget, with any prior
+    low = high
+    while prices @ _bought(program, costs, low) < program.budget:
+        low /= 4.0
+    for _ in range(_BISECTIONS):
+        middle = np.sqrt(low * high)
+        low, high = (
+            (middle, high) if prices @ _bought(program, costs, middle) >= program.budget else (low, middle)
+        )
+    precisions = _bought(program, costs, low)
+    return np.asarray(precisions * (program.budget / (prices @ precisions)), np.float64)
+
+
+def _bought(program: ResidualProgram, costs: Numbers, price: float) -> Numbers:
+    """Return the x_A, (S,), of RA-5: Newton's steps on the concave power mean of the totals."""
+    wanted = np.sqrt(costs / (price * program.prices))
+    kappa = np.where(program.prior.chances > 0, 1.0 / program.prior.variances, np.inf).min(axis=1)
+    bought = (
+        wanted - kappa - program.known
+    )  # no less than what is bought, as a power mean is at least the smallest total
+    worth = costs * program.moments(np.zeros(costs.size), 2) > price * program.prices
+    rest = np.flatnonzero((bought > 0) & worth)
+    prior = ResidualPrior(program.prior.variances[rest], program.prior.chances[rest])
+    some, x = replace(program, known=program.known[rest], prior=prior), bought[rest]
+    for _ in range(_NEWTON):
+        second = some.moments(x, 2)
+        step = (wanted[rest] - second**-0.5) * second**1.5 / some.moments(x, 3)
+        moved = np.maximum(x + step, x / 1024)
+        if (np.abs(moved - x) <= _AGREED * moved).all():
+            break
+        x = moved
+    result = np.zeros(costs.size)
+    result[rest] = x
+    return result
+
+
+def residual_allocation(
+    sizes: ArrayLike,
+    marginals: Sequence[Sequence[int]],
+    rho: float,
+    *,
+    variances: ArrayLike | None = None,
+    size: float | None = None,
+    largest: bool = False,
+) -> Model:
+    """Return the model of RA-1 to RA-4, all marginals of weight 1; its own method is that of RA-5.
+
+    Parameters
+    ----------
+    sizes : (d,) int
+        n_a, the number of codes of each attribute.
+    marginals
+        The workload: attributes of each marginal, from 0.
+    rho
+        As of `allocate_residuals`.
+    variances : (K,) float, optional
+        v_k, the same for each residual and as likely each.
+    size
+        The number of records, for the prior of public tables in place of `variances`.
+    largest
+        Whether the largest error is minimized (RA-4), and not the sum.
+
+    Raises
+    ------
+    ProgramError
+        As `allocate_residuals`; both `variances` and `size`.
+
+    Examples
+    --------
+    >>> found = residual_allocation([3, 3], [[0, 1]], 0.5).solve()
+    >>> found.value["b"].round(3).tolist(), round(found.objective, 3)
+    ([0.25, 0.25, 0.5], 7.111)
+    """
+    counts = whole(sizes)
+    if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
+        raise ProgramError(
+            f"residual_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals {list(marginals)!s:.80}; "
+            "expected a list of sizes from 1, and attributes from 0"
+        )
+    if variances is not None and size is not None:
+        raise ProgramError("residual_allocation: found variances and a size; give one of the two, or neither")
+    codes = np.concatenate([np.arange(count) for count in counts.tolist()] or [np.zeros(0)]).astype(np.int32)
+    rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
+    for row, attributes in zip(rows, marginals, strict=True):
+        row[: len(attributes)] = whole(attributes)
+    try:
+        workload = MarginalSet(Domains(counts, np.cumsum(counts) - counts, codes), rows)
+        prior: ResidualPrior | float | None = size
+        if variances is not None:
+            each, sets = np.asarray(variances, dtype=np.float64), subsets_of(workload)[0]
+            prior = ResidualPrior(
+                np.tile(each, (len(sets), 1)), np.full((len(sets), each.size), 1 / each.size)
+            )
+        program = residual_program(workload, rho=rho, prior=prior)
+    except WorkloadError as problem:
+        raise ProgramError(f"residual_allocation: {problem}") from problem
+    return _model(program, largest=largest)
+
+
+def _model(
+    program: ResidualProgram, *, largest: bool, answer: tuple[Numbers, Numbers] | None = None
+) -> Model:
+    """Return RA-1 to RA-4 as a model: e_Ak (x_A + y_A + 1 / v_Ak) is at least c_A q_Ak. `answer`: what our own method found."""
+    of_set, scale_of = np.nonzero(program.prior.chances)
+    chances = program.prior.chances[of_set, scale_of]
+    rest = program.known[of_set] + 1.0 / program.prior.variances[of_set, scale_of]
+    weights, each = program.weights[program.wholes], np.arange(of_set.size)
+    names = [",".join(str(a) for a in row if a >= 0) for row in program.sets.attributes.tolist()]
+    equal = np.full(program.prices.size, program.budget / program.prices.sum())
+    worst = float(program.weights @ program.errors(equal))
+    totals = (0.9 * _least(program) + 0.1 * equal)[of_set] + rest  # near the optimum, to scale cones by
+    costs = program.costs
+    floors = costs[of_set] * chances
+    build = Builder()
+    b = build.variables("b", len(names), upper=1.0, inside=lambda: names)
+    # Equal precisions have this error in all; no part of the best ones has more.
+    e = build.variables(
+        "e",
+        of_set.size,
+        objective=0.0 if largest else 1.0,
+        upper=np.minimum(worst, floors / np.maximum(rest, 1e-300)),
+    )
+    build.rows("RA-2", 1, (0, b, 1.0), upper=1.0, single=True)
+    if largest:
+        t = build.variables("t", 1, objective=1.0, upper=worst)
+        # Of each pair of a marginal and a residual, all scales of the residual.
+        numbers = np.bincount(of_set, minlength=len(names))
+        pair = np.repeat(np.arange(program.parts.size), numbers[program.parts])
+        first = (np.cumsum(numbers) - numbers)[program.parts[pair]]
+        within = np.arange(pair.size) - np.repeat(
+            np.cumsum(numbers[program.parts]) - numbers[program.parts], numbers[program.parts]
+        )
+        parts_of_costs = program.spreads * weights / costs[program.parts]
+        entries = (program.wholes[pair], e[first + within], -parts_of_costs[pair])
+        build.rows(
+            "RA-4", program.weights.size, (np.arange(program.weights.size), t, 1.0), entries, lower=0.0
+        )
+    build.products(
+        "RA-3",
+        [(each, e, 1.0)],
+        [(each, b[of_set], (program.budget / program.prices)[of_set])],
+        floors,
+        constants=rest,
+        scale=floors / totals**2,
+    )
+
+    def own() -> Answer:
+        precisions, pulls = answer or solve_residuals(program, largest=largest)[::2]
+        pulled = replace(program, weights=program.weights * pulls)
+        slopes = pulled.costs * program.moments(precisions, 2)
+        totals_now = precisions[of_set] + rest
+        first = (pulled.costs / costs)[of_set]
+        parts = [precisions * program.prices / program.budget, floors / totals_now]
+        multipliers = [np.array([-program.budget * float((slopes / program.prices).max())])]
+        if largest:
+            parts.append(np.array([_largest(program, precisions)]))
+            multipliers.append(pulls)
+        multipliers.append(product_multipliers(first, first * floors / totals_now**2, floors / totals**2))
+        return np.concatenate(parts), np.concatenate(multipliers)
+
+    return Model.of("residual_allocation", build, closed_form=own, method="bisection")

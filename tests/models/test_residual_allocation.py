@@ -1,0 +1,270 @@
+"""Residual allocation: the errors of the dense least squares, its optimum, its proof, and what is planned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpopt.accounting.measurements import measurement_charge
+from dpopt.algorithms.measured.residual_planning import plan_residuals
+from dpopt.errors import PlanError, ProgramError, WorkloadError
+from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
+from dpopt.models.noise_budgets.residual_allocation import (
+    ResidualPrior,
+    ResidualProgram,
+    allocate_residuals,
+    residual_allocation,
+    residual_program,
+    solve_residuals,
+)
+from dpopt.queries.residuals import cell_variances, subsets_of
+from tests.models.test_noise_budgets import marginal_set, problems
+from tests.tiny_runs import ADD_REMOVE, REPLACE
+
+Workload = list[tuple[int, ...]]
+SIZES, WORKLOAD = [3, 2, 4, 2], [(0, 1, 2), (1, 3), (2, 3), (2,)]
+ADULT = [9, 16, 7, 15, 6, 5, 2, 42, 2, 10, 13, 6, 10]
+
+
+def mixed(program: ResidualProgram, seed: int, scales: int = 3) -> ResidualProgram:
+    """Return the program with a random prior and something known."""
+    rng, number = np.random.default_rng(seed), program.prices.size
+    variances = np.exp(rng.normal(0, 2, (number, scales)))
+    chances = rng.dirichlet(np.ones(scales), number)
+    chances[0] = np.eye(scales)[0]
+    return replace(
+        program, prior=ResidualPrior(variances, chances), known=rng.choice([0.0, 0.1, 2.0], number)
+    )
+
+
+def feasible(program: ResidualProgram, seed: int, number: int = 40) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shares = [
+        *np.eye(program.prices.size) * 0.99 + 0.01 / program.prices.size,
+        *rng.dirichlet(np.ones(program.prices.size), number),
+    ]
+    return [program.budget * one / program.prices for one in shares]
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems(), st.integers(0, 10**6))
+def test_ra_3_errors_are_variances_of_least_squares_without_a_prior(
+    problem: tuple[list[int], Workload], seed: int
+) -> None:
+    marginals = marginal_set(*problem)
+    program = residual_program(marginals, rho=0.3)
+    x = np.random.default_rng(seed).uniform(0.1, 9, program.prices.size)
+    expected = cell_variances(program.sets, 1 / x, marginals) * marginals.cells()
+    assert program.errors(x) == pytest.approx(expected)
+    assert program.objective(x) == pytest.approx(expected.sum())
+
+
+def test_ra_3_errors_with_a_prior_are_those_of_posterior_means() -> None:
+    """By simulation: 40,000 residuals of 4 dimensions from a mixture of known variances, each mean shrunken by its own."""
+    program = residual_program(
+        marginal_set([3, 3], [(0, 1)]), rho=0.5, prior=prior_of([0.5, 4.0], 3), known=[0, 0, 0.25]
+    )
+    rng, x, known = np.random.default_rng(4), 1.5, 0.25
+    v = np.repeat(rng.choice([0.5, 4.0], 40_000), 4)
+    r = rng.normal(0, np.sqrt(v))
+    first, second = rng.normal(r, known**-0.5), rng.normal(r, x**-0.5)
+    estimate = (known * first + x * second) / (known + x + 1 / v)
+    found = program.moments(np.array([1.0, 1.0, x]), 1)[2]
+    # The squared errors of 160,000 numbers have a deviation below 1.5 times their mean: 5 deviations are 2 %.
+    assert np.mean((estimate - r) ** 2) == pytest.approx(found, rel=0.02)
+
+
+def prior_of(variances: list[float], sets: int) -> ResidualPrior:
+    return ResidualPrior(np.tile(variances, (sets, 1)), np.full((sets, len(variances)), 1 / len(variances)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems(), st.floats(-4, 3), st.integers(0, 10**6))
+def test_ra_1_ra_2_ra_5_ra_6_the_optimum_is_proven_and_nothing_feasible_is_below(
+    problem: tuple[list[int], Workload], log_rho: float, seed: int
+) -> None:
+    """RA-1, RA-2, RA-5 and RA-6."""
+    plain = residual_program(marginal_set(*problem), rho=10**log_rho)
+    for program in (plain, mixed(plain, seed)):
+        best, bound, _ = solve_residuals(program)
+        assert (best >= 0).all()
+        assert program.prices @ best == pytest.approx(program.budget, rel=1e-12)
+        assert program.objective(best) * (1 - 1e-9) <= bound <= program.objective(best) * (1 + 1e-12)
+        others = feasible(program, seed)
+        assert min(program.objective(other) for other in others) >= bound * (1 - 1e-12)
+        assert max(program.lower_bound(other) for other in others) <= program.objective(best) * (1 + 1e-9)
+
+
+def test_ra_5_without_a_prior_is_a_closed_form() -> None:
+    program = residual_program(marginal_set(ADULT, list(combinations(range(13), 3))), rho=0.05)
+    best, _, _ = solve_residuals(program)
+    closed = np.sqrt(program.costs / program.prices)
+    assert best == pytest.approx(closed * program.budget / (closed @ program.prices), rel=1e-9)
+    least = np.sqrt(program.costs * program.prices).sum() ** 2 / program.budget
+    assert program.objective(best) == pytest.approx(least, rel=1e-12)
+
+
+@pytest.mark.parametrize("workload", [WORKLOAD, [(0, 1)], [(0,), (0, 3), (1, 2)]])
+def test_no_linear_gaussian_mechanism_does_better_by_the_singular_values(workload: Workload) -> None:
+    """Of the workload as a dense matrix with weighted rows, constant answers left out."""
+    marginals = marginal_set(SIZES, workload)
+    weights = np.random.default_rng(2).uniform(0.2, 5, len(workload))
+    records = np.indices(SIZES).reshape(len(SIZES), -1)
+    rows = []
+    for one, weight in zip(workload, weights, strict=True):
+        cells = np.ravel_multi_index([records[a] for a in one], [SIZES[a] for a in one])
+        rows.append(np.sqrt(weight) * (cells == np.arange(cells.max() + 1)[:, None]))
+    matrix = np.vstack(rows)
+    matrix -= matrix.mean(axis=1, keepdims=True)
+    rho = 0.2
+    bound = np.linalg.svd(matrix, compute_uv=False).sum() ** 2 / np.prod(SIZES) / (2 * rho)
+    program = residual_program(marginals, rho=rho, weights=weights)
+    assert program.objective(solve_residuals(program)[0]) == pytest.approx(bound, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order", "less"), [(ADULT, 3, 0.0796), ([2] * 20, 3, 0.3708), ([2] * 20, 2, 0.3062)]
+)
+def test_residuals_need_less_noise_than_the_best_shares_of_marginals(
+    sizes: list[int], order: int, less: float
+) -> None:
+    marginals = marginal_set(sizes, list(combinations(range(len(sizes)), order)))
+    program = allocation_program(marginals, rho=0.05, size=10**6, sensitivity=1, signal=1.0)
+    program = replace(program, costs=program.errors, prior=np.full_like(program.prior, 1e-30))
+    shares = program.objective(solve_allocation(program))
+    found = allocate_residuals(marginals, rho=0.05)
+    assert 1 - np.sqrt(found.errors.sum() / shares) == pytest.approx(less, abs=2e-4)
+
+
+@settings(max_examples=4, deadline=None)
+@given(problems(), st.integers(0, 10**6))
+def test_ra_4_the_largest_error_is_within_a_proven_gap(
+    problem: tuple[list[int], Workload], seed: int
+) -> None:
+    marginals = marginal_set(*problem)
+    program = mixed(residual_program(marginals, rho=0.3, weights=1 / marginals.cells()), seed)
+    best, bound, pulls = solve_residuals(program, largest=True)
+    value = (program.weights * program.errors(best)).max()
+    assert value * (1 - 2e-4) <= bound <= value * (1 + 1e-12)
+    assert pulls.sum() == pytest.approx(1)
+    for other in feasible(program, seed):
+        assert (program.weights * program.errors(other)).max() >= bound * (1 - 1e-12)
+
+
+@pytest.mark.solver("clarabel")
+@pytest.mark.parametrize("largest", [False, True])
+def test_a_solver_of_cones_finds_the_same(largest: bool) -> None:
+    marginals = marginal_set(ADULT[:6], [*combinations(range(6), 3)])
+    for rho, size in ((0.05, 48_842), (1e-4, 5_000)):
+        given = {"rho": rho, "prior": float(size), "weights": 1 / marginals.cells(), "largest": largest}
+        own = allocate_residuals(marginals, **given)  # type: ignore[arg-type]
+        found = allocate_residuals(marginals, solver="clarabel", **given)  # type: ignore[arg-type]
+        assert found.solved is not None
+        assert abs(found.solved.ahead) < (2e-4 if largest else 1e-5)
+        assert found.errors == pytest.approx(own.errors, rel=2e-2)
+
+
+def test_a_poor_budget_buys_few_attributes_and_what_is_not_worth_its_cost_is_not_measured() -> None:
+    marginals = marginal_set(ADULT, list(combinations(range(13), 3)))
+    orders, sets = [], []
+    for rho in (1e-7, 1e-4, 0.1, 1e3):
+        found = allocate_residuals(marginals, rho=rho, prior=48_842.0)
+        spent = found.precisions * np.prod(
+            np.where(found.sets.attributes >= 0, 1 - 1 / np.array(ADULT)[found.sets.attributes], 1.0),
+            axis=1,
+        )
+        orders.append(float(found.sets.widths() @ spent / spent.sum()))
+        sets.append(len(found.sets))
+    assert orders == sorted(orders)
+    assert sets == sorted(sets)
+    assert orders[0] < 1.2
+    assert sets[0] < 20
+    assert sets[-1] == 377
+
+
+def test_what_is_known_is_not_bought_again() -> None:
+    marginals = marginal_set([3, 3], [(0, 1)])
+    found = allocate_residuals(marginals, rho=0.5, known=[100.0, 0.0, 0.0])
+    assert [found.sets.attributes_of(place) for place in range(len(found.sets))] == [(1,), (0, 1)]
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
+@pytest.mark.parametrize("prior", [None, 48_842.0, 500.0])
+@pytest.mark.parametrize("rho", [1e-6, 0.05, 30.0])
+def test_a_plan_spends_its_budget_and_gets_what_was_allocated(
+    rho: float, prior: float | None, relation: object
+) -> None:
+    marginals = marginal_set(ADULT, list[tuple[int, ...]](combinations(range(13), 3))[::7])
+    residuals, scale, allocation = plan_residuals(marginals, rho=rho, relation=relation, prior=prior)  # type: ignore[arg-type]
+    sensitivity = residuals.sensitivity(replaced=relation is REPLACE, squared=True)
+    charge = measurement_charge("x", sensitivity, scale, gaussian=True, relation=ADD_REMOVE)
+    assert rho * (1 - 1e-9) <= charge.parameter <= rho
+    assert len(residuals.marginals) == len(allocation.sets)
+    ratios = 1 / residuals.variances(scale**2) / allocation.precisions
+    assert ratios == pytest.approx(1, abs=0.15)
+    assert np.median(ratios) == pytest.approx(1, abs=0.02)
+
+
+def test_replaced_records_cost_between_two_and_four_times() -> None:
+    marginals = marginal_set([2, 2, 3, 9], list[tuple[int, ...]](combinations(range(4), 2)))
+    residuals, _, _ = plan_residuals(marginals, rho=0.1, relation=REPLACE, prior=1e4)
+    ratio = residuals.sensitivity(replaced=True, squared=True) / residuals.sensitivity(
+        replaced=False, squared=True
+    )
+    assert 2 < ratio < 4
+
+
+def test_the_public_prior_follows_records_cells_and_order() -> None:
+    sets = subsets_of(marginal_set([4, 5, 2, 3], [(0, 1, 2, 3)]))[0]
+    one, ten = ResidualPrior.public(sets, 100.0), ResidualPrior.public(sets, 1000.0)
+    assert ten.variances == pytest.approx(100 * one.variances)
+    assert one.variances[0] == pytest.approx((np.array([0.21, 0.62, 0.81, 1.3, 2.5]) * 25) ** 2 / 0.75)
+    relative = np.sqrt(one.variances.mean(axis=1)) * sets.cells()
+    assert relative[sets.widths() == 1].min() > relative[sets.widths() == 2].max()
+    assert relative[sets.widths() == 2].min() > relative[sets.widths() == 3].max()
+
+
+MARGINALS = marginal_set(SIZES, WORKLOAD)
+allocated = partial(allocate_residuals, MARGINALS, rho=0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        *((partial(allocated, rho=rho), ProgramError, "rho above 0") for rho in (0.0, np.inf, np.nan)),
+        (partial(allocate_residuals, MARGINALS.take([]), rho=1.0), ProgramError, "at least one"),
+        (partial(allocated, weights=[1.0, 2.0]), ProgramError, "one for each"),
+        (partial(allocated, weights=0.0), ProgramError, "above 0"),
+        (partial(allocated, known=-1.0), ProgramError, "at least 0"),
+        (partial(allocated, known=[1.0] * 3), ProgramError, "one for each"),
+        (partial(allocated, prior=prior_of([1.0], 3)), ProgramError, "a prior of 3 residuals"),
+        (partial(prior_of, [0.0], 2), ProgramError, "above 0"),
+        (partial(ResidualPrior, np.ones((2, 2)), np.ones((2, 2))), ProgramError, "add up to 1"),
+        (partial(residual_allocation, [3], [[1]], 1.0), ProgramError, "attributes below 1"),
+        (partial(residual_allocation, [1], [[0]], 1.0), ProgramError, "more than one code"),
+        (
+            partial(residual_allocation, [3], [[0]], 1.0, variances=[1.0], size=9),
+            ProgramError,
+            "one of the two",
+        ),
+        (partial(residual_allocation, [2, -3], [[0, 1]], 1.0), ProgramError, "sizes from 1"),
+        (partial(subsets_of, marginal_set([2] * 24, [tuple(range(24))])), WorkloadError, "fewer or smaller"),
+        (
+            partial(plan_residuals, marginal_set([3_000_000], [(0,)]), rho=1.0, relation=ADD_REMOVE),
+            PlanError,
+            "small enough",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()
