@@ -2,8 +2,8 @@
 
 For up to 40 sets of one to four columns of each of the twelve tables: the root mean square of the cells' deviations, in
 parts of their mean count, from uniform cells, from independence, or from iterative proportional fitting of all marginals
-of one column less. Printed are quantiles over the sets, every table with the same weight, for each half of the tables and for all.
-The tables are read as `experiments.one_estimator` reads them.
+of one column less. Printed are quantiles over the sets, every table with the same weight, for each half of the tables and for
+all. The tables are read as `experiments.one_estimator` reads them.
 
     python -m experiments.residual_scales
 """
