@@ -65,7 +65,7 @@ class Residuals:
     >>> two = Domains(np.array([2, 3]), np.array([0, 2]), np.array([0, 1, 0, 1, 2]))
     >>> pair = Residuals(MarginalSet(two, np.array([[0, 1]])), np.array([1]))
     >>> pair.of(np.array([5, 0, 1, 0, 2, 1])).tolist()
-    [9, -6, -3, -9, 6, 3]
+    [12, -9, -3, -12, 9, 3]
     >>> pair.sensitivity(replaced=False, squared=True), pair.sensitivity(replaced=True, squared=True)
     (12, 48)
     """
