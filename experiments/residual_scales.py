@@ -14,8 +14,9 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from experiments.one_estimator.tables import HALVES, TABLES, Table, load
 from numpy.typing import NDArray
+
+from experiments.one_estimator.tables import HALVES, TABLES, Table, load
 
 ORDERS, SETS, MOST_CELLS, STEPS, SEED = 4, 40, 200_000, 20, 5
 QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
