@@ -176,7 +176,7 @@ _ALL = (
     _multiplicative(PMW),
     Algorithm(
         SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
-        None, "small_database.planning:proven_small_database",
+        "small_database.simulation:predict_small_database", "small_database.planning:proven_small_database",
         "small_database.driver",
     ),
     _measured(Noise, candidate=False),

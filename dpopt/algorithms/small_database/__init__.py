@@ -5,6 +5,7 @@
 | plan.py, planning.py | the plan, and the way to it from a budget |
 | universe.py | the databases that are drawn from |
 | driver.py | the selection, made or read again, and what it releases |
-| accuracy.py | what a plan promises and is predicted to do |
+| accuracy.py | what a plan promises |
+| simulation.py | what a plan is predicted to do |
 | net_release.py | a draw from a net that a user gives |
 """

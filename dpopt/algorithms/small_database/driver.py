@@ -9,22 +9,15 @@ exponential mechanism over small databases).
 
 from __future__ import annotations
 
-from dataclasses import replace
-from decimal import Decimal
-from math import log
 from typing import Any
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.prediction import AMPLE, ROWS
-from dpopt.algorithms.small_database.accuracy import log_multisets
-from dpopt.algorithms.small_database.plan import LARGEST_RANGE, SmallDatabasePlan
+from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
-from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
@@ -32,8 +25,6 @@ from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.past import DATABASE
 from dpopt.transcript.released import SelectedDatabase
 
-MOST_SIMULATED = 1e11
-"""Databases that a simulation draws among at most."""
 LOST = (
     "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is nothing to "
     "release. Begin another run, with a budget of its own"
@@ -100,26 +91,3 @@ def play(job: Job, walk: Walk[NetCurator], prepared: tuple[Universe, Multisets] 
         }
     }
     return Outcome(walk.ledger, SyntheticRecords.of(list(records)), sections=sections)
-
-
-def stand_in(plan: SmallDatabasePlan, workload: Workload) -> SmallDatabasePlan:
-    """Return the plan for a public population.
-
-    The draw depends on the data through epsilon n q(D) alone, so a population of 20,000 records stands for any n under a range
-    epsilon n / 20,000. Among very many databases, ones of fewer records are drawn, which err by a little more.
-
-    Raises PlanError if the simulation is out of the range of the mechanism.
-    """
-    scaled = float(plan.selection_range) * plan.size / ROWS
-    if scaled > LARGEST_RANGE:
-        raise PlanError(f"not predicted: a range of {scaled:,.0f} at 20,000 records is beyond the mechanism")
-    elements, most = Universe.of(workload).elements, log(MOST_SIMULATED)
-    few = (m for m in range(plan.records, 1, -1) if log_multisets(elements, m) < most)
-    return replace(
-        plan,
-        records=next(few, 1),
-        size=ROWS,
-        relation=NeighbouringRelation.REPLACE_ONE,
-        selection_range=Decimal(f"{scaled:.6g}"),
-        budget=AMPLE,
-    )
