@@ -12,7 +12,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from experiments.documents import circumstances, write_results
-from experiments.hay_2010 import theory, unattributed, universal
+from experiments.hay_2010 import degrees, theory, unattributed, universal
 from experiments.hay_2010.markdown import markdown
 from experiments.hay_2010.pictures import draw
 from experiments.hay_2010.sets import POSITIONS_OF, SortedCounts, ranged_histograms, sorted_counts
@@ -21,10 +21,10 @@ from experiments.tables import MissingDataError
 
 Result = dict[str, Any]
 
-PARTS = ("example", "unattributed", "bound", "positions", "universal", "theorem_4")
+PARTS = ("example", "unattributed", "degrees", "bound", "positions", "universal", "theorem_4")
 BUDGETS = (0.01, 0.1, 1.0)
 LEVELS, DRAWN_LEVELS, DRAWS = range(4, 17), 10, 20_000
-BOUND_DRAWS = 500
+BOUND_DRAWS, DEGREE_DRAWS = 500, 5
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -69,6 +69,7 @@ def _measure(part: str, options: argparse.Namespace) -> Any:
     found = []
     measured = {
         "unattributed": _unattributed,
+        "degrees": _degrees,
         "bound": _bounds,
         "positions": _positions,
         "universal": _universal,
@@ -82,6 +83,12 @@ def _measure(part: str, options: argparse.Namespace) -> Any:
 def _unattributed(options: argparse.Namespace) -> Iterator[Result]:
     for given, sensitivity, epsilon in _noises(options):
         yield unattributed.measure(given, epsilon, sensitivity, options.runs)
+
+
+def _degrees(options: argparse.Namespace) -> Iterator[Result]:
+    graphs = [given for given in sorted_counts(quick=options.quick) if given.graph]
+    for given, epsilon, gaussian in product(graphs, BUDGETS, (False, True)):
+        yield degrees.measure(given, epsilon, 2 if options.quick else DEGREE_DRAWS, gaussian=gaussian)
 
 
 def _bounds(options: argparse.Namespace) -> Iterator[Result]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from experiments.hay_2010.degrees import degree_tables
 from experiments.hay_2010.range_tables import range_tables, theorem_4_table
 from experiments.hay_2010.sequence_tables import bound_table, error_tables, example_table, position_table
 
@@ -14,6 +15,7 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
     parts: dict[str, Callable[[Any], Iterator[str]]] = {
         "example": example_table,
         "unattributed": error_tables,
+        "degrees": degree_tables,
         "bound": bound_table,
         "positions": position_table,
         "universal": range_tables,

@@ -151,8 +151,8 @@ def blocks(scale: float, gaussian: bool) -> GroupSums:
     return GroupSums.blocks("blocks", scale, gaussian=gaussian, bins=BINS, height=1)
 
 
-def in_order(scale: float, gaussian: bool, length: int = NODES) -> SortedCounts:
-    return SortedCounts("sorted", scale, gaussian, length)
+def in_order(scale: float, gaussian: bool, length: int = NODES, ranked: int | None = None) -> SortedCounts:
+    return SortedCounts("sorted", scale, gaussian, length, ranked)
 
 
 in_use = partial(BinsInUse, "in use")
@@ -178,15 +178,20 @@ def grid_plan(relation: NeighbouringRelation, gaussian: bool) -> Any:
 
 
 def sorted_plan(
-    relation: NeighbouringRelation, gaussian: bool, *, bins: int = 2, length: int | None = NODES
+    relation: NeighbouringRelation,
+    gaussian: bool,
+    *,
+    bins: int = 2,
+    length: int | None = NODES,
+    ranked: int | None = None,
 ) -> Any:
-    lengths = {"length": length, "length_scale": None if length is not None else 6.0}
+    lengths = {"length": length, "length_scale": None if length is not None else 6.0, "ranked": ranked}
     return ample(SortedPlan, relation, gaussian, bins_of_a_record=bins, scale=4.0, **lengths)
 
 
-def degrees(length: int | None, least: Least = ANYTHING) -> Released:
+def degrees(length: int | None, least: Least = ANYTHING, ranked: int | None = None) -> Released:
     """Return a release of degrees with a number of nodes that is declared, or bought."""
-    return Released(graphs, release_sorted, partial(sorted_plan, length=length), least)
+    return Released(graphs, release_sorted, partial(sorted_plan, length=length, ranked=ranked), least)
 
 
 HISTOGRAM = Released(binned, release_histogram, histogram_plan)
@@ -199,6 +204,8 @@ BIN_FAMILY = Family(
         "the largest": Measured(binned, partial(in_order, length=2), ANYTHING, planted=False),
         "sorted degrees": Measured(graphs, in_order),
         "the largest degrees": Measured(graphs, partial(in_order, length=3), ANYTHING, planted=False),
+        "numbers of nodes": Measured(graphs, partial(in_order, ranked=0)),
+        "the largest and numbers of the others": Measured(graphs, partial(in_order, ranked=2), ANYTHING),
         "bins in use": Measured(binned, in_use),
         "nodes in use": Measured(graphs, in_use),
     },
@@ -210,6 +217,8 @@ BIN_FAMILY = Family(
         "fewer degrees": degrees(3),
         "more degrees": degrees(NODES + 2),
         "bought degrees": degrees(None),
+        "ranked degrees": degrees(NODES, ranked=2),
+        "bought and ranked degrees": degrees(None, ranked=2),
     },
     runs=[
         (HISTOGRAM, COUNTS, Draws(3, 2)),

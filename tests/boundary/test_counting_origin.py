@@ -64,7 +64,7 @@ EACH = pytest.mark.parametrize("kind", RELEASES)
 def noisy_of(kind: str, released: Any) -> list[list[int]]:
     """Return the noisy values that a release keeps; the number of nodes is kept as the length of the degrees."""
     if kind == "degrees":
-        return [[released.noisy.size], released.noisy.tolist()]
+        return [[released.size], released.noisy.tolist()]
     if kind == "sanitizer":
         return [released.noisy.tolist()]
     return [values.tolist() for values in released.noisy]

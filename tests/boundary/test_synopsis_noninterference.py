@@ -194,6 +194,8 @@ def bins_plan(relation: NeighbouringRelation, gaussian: bool, variant: tuple[str
         return plan_histogram(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "grid":
         return plan_grid((2, BINS // 2), BUDGETS[gaussian], shapes=how, **more)
+    if what == "ranked":
+        return plan_sorted(NODES, BUDGETS[gaussian], graph=True, ranked=how, **more)
     return plan_sorted(how, BUDGETS[gaussian], graph=what == "degrees", **more)
 
 
@@ -323,6 +325,7 @@ KINDS: dict[str, Kind] = {
             *(("grid", shapes) for shapes in ("cubes", "rectangles")),
             ("counts", BINS),
             *(("degrees", length) for length in (None, 4, NODES, 20)),
+            *(("ranked", ranked) for ranked in (0, 3)),
         ],
         records=counts_of,
         release=release_bins,

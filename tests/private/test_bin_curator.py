@@ -72,6 +72,10 @@ MEASURED: list[tuple[str, Callable[[bool], GroupSums | SortedCounts | BinsInUse]
         (kind, lambda gaussian, length=length: SortedCounts("sorted", 2.0, gaussian, length))
         for kind, length in product(KINDS, (2, 4, 6))
     ),
+    *(
+        (kind, lambda gaussian, ranked=ranked: SortedCounts("ranked", 2.0, gaussian, 4, ranked))
+        for kind, ranked in product(KINDS, (0, 1, 2))
+    ),
     *((kind, lambda gaussian: BinsInUse("in use", 2.0, gaussian)) for kind in KINDS),
 ]
 
@@ -117,6 +121,25 @@ def test_an_edge_that_is_replaced_can_bring_two_nodes_into_use() -> None:
     what = BinsInUse("in use", 2.0, False)
     assert what.exact(BinCounts.of_degrees(other, 3)) - what.exact(BinCounts.of_degrees(triangle, 3)) == 2
     assert what.charge(2, REPLACE).parameter == pytest.approx(1.0)
+
+
+def test_an_edge_that_is_replaced_can_move_two_numbers_of_nodes_by_two() -> None:
+    """The edge of two nodes of degree 3 goes, one of two nodes without an edge comes."""
+    one, other = np.array([3, 3, 0, 0, 2, 2]), np.array([2, 2, 1, 1, 2, 2])
+    exact = [SortedCounts("r", 2.0, True, 6, 0).exact(BinCounts.of_degrees(each, 5)) for each in (one, other)]
+    assert (exact[0] - exact[1]).tolist() == [0, 0, 2, 0, -2]
+    assert SortedCounts("r", 2.0, True, 6, 0).charge(2, REPLACE).parameter == pytest.approx(8 / (2 * 4))
+
+
+@pytest.mark.parametrize("ranked", range(7))
+def test_ranked_counts_and_the_numbers_of_others_count_each_edge_end_once(ranked: int) -> None:
+    counts = BinCounts.of_degrees(np.array([1, 4, 4, 1, 2]), 6)
+    exact = SortedCounts("r", 1.0, False, 6, ranked).exact(counts)
+    largest = [0, 1, 1, 2, 4, 4][6 - ranked :]
+    others = [0, 1, 1, 2, 4, 4][: 6 - ranked]
+    numbers = [sum(one >= least for one in others) for least in (5, 4, 3, 2, 1)]
+    assert exact.tolist() == numbers + largest
+    assert exact.sum() == 12
 
 
 COUNTS = of_bins((0, 0, 1, 3, 3, 3))
@@ -170,6 +193,7 @@ def test_counts_that_are_none_are_refused(counts: list[object], message: str) ->
         (lambda: BinsInUse("", 1.0, False), "needs a name"),
         (lambda: BinsInUse("n", 0.0, False), "scale of the noise"),
         (lambda: SortedCounts("n", 1.0, False, 0), "at least one count"),
+        (lambda: SortedCounts("n", 1.0, False, 3, 4), "0 to 3 are measured one by one, found 4"),
         (lambda: GroupSums("n", 1.0, False, np.array([0, 2]), 2), "numbered 0 to 1"),
         (lambda: GroupSums("n", 1.0, False, np.array([-2, 1]), 2), "numbered 0 to 1"),
     ],

@@ -97,6 +97,15 @@ def release_degrees(
     ],
     out: shared.OutOption,
     columns: shared.ColumnsOption = None,
+    ranked: Annotated[
+        int | None,
+        typer.Option(
+            "--ranked",
+            help="How many of the largest degrees are measured one by one; of the others it is measured how many nodes have at "
+            "least 1, 2, 3, ... edges. 0 for the numbers alone, the number of nodes for the degrees alone.",
+            show_default="ten times the scale of the noise",
+        ),
+    ] = None,
     asked: shared.TextReleaseOptions,
     solving: options.ModelSolverOptions,
     on_invalid: Annotated[
@@ -114,7 +123,12 @@ def release_degrees(
         out,
         asked.asked(on_invalid),
         lambda how: degrees(
-            edges, declared, columns=(ends[0], ends[1]) if ends else None, **asdict(solving), **how
+            edges,
+            declared,
+            columns=(ends[0], ends[1]) if ends else None,
+            ranked=ranked,
+            **asdict(solving),
+            **how,
         ),
         lambda released: (
             f"{released.counts.size:,} nodes, some {released.counts.sum() // 2:,} edges, largest degree about "

@@ -7,6 +7,7 @@ optimal; None where no duals are known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,17 @@ _HALVINGS = 100  # of a bracket of two doubles
 
 
 def isotonic_regression(
-    values: Numbers, weights: Numbers, *, lower: float | None, upper: float | None, total: float | None
+    values: Numbers,
+    weights: Numbers,
+    *,
+    lower: float | None,
+    upper: float | None,
+    total: float | None,
+    breaks: Sequence[int] = (),
 ) -> Answer:
     """Return the sequence of least squares, and the multipliers of IR-7."""
-    s = isotonic.isotonic(values, weights=weights, lower=lower, upper=upper, total=total)
+    fit = partial(isotonic.isotonic, weights=weights, breaks=breaks)
+    s = fit(values, lower=lower, upper=upper, total=total)
     shift = 0.0
     if total is not None:
         inside = (s != lower) & (s != upper)
@@ -37,8 +45,9 @@ def isotonic_regression(
             shift = float((weights * (s - values))[inside].sum() / np.count_nonzero(inside))
         else:
             shift = _shift_of_ends(values, weights, s, lower, upper)
-    free = isotonic.isotonic(values + shift / weights, weights=weights)
-    rises = np.cumsum(weights * (values - free) + shift)[:-1]
+    free = fit(values + shift / weights)
+    rises = np.cumsum(weights * (values - free) + shift)
+    rises = np.delete(rises, [*(place - 1 for place in breaks), values.size - 1])
     return s, rises if total is None else np.append(rises, shift)
 
 
@@ -57,9 +66,11 @@ def _shift_of_ends(
     return shift
 
 
-def isotonic_median(values: Numbers, weights: Numbers, *, lower: float | None, upper: float | None) -> Answer:
+def isotonic_median(
+    values: Numbers, weights: Numbers, *, lower: float | None, upper: float | None, breaks: Sequence[int] = ()
+) -> Answer:
     """Return the sequence of least absolute differences, and these."""
-    s = isotonic.isotonic_median(values, weights=weights, lower=lower, upper=upper)
+    s = isotonic.isotonic_median(values, weights=weights, lower=lower, upper=upper, breaks=breaks)
     return np.concatenate([s, np.abs(s - values)]), None
 
 

@@ -5,6 +5,7 @@ Problem (models/isotonic_regression): for noisy values y_1, ..., y_n with weight
     minimize    1/2 sum_k w_k (s_k - y_k)^2                                     IR-1
     or          sum_k w_k t_k   with   t_k >= s_k - y_k, t_k >= y_k - s_k        IR-2
     subject to  s_k <= s_{k+1}               for k = 1, ..., n - 1              IR-3
+                (but where another sequence begins with s_{k+1})
                 lower <= s_k <= upper        if bounds are known                IR-4
                 sum_k s_k = total            if the total is known              IR-5
 
@@ -21,6 +22,8 @@ Source: Hay, Rastogi, Miklau and Suciu (2010), section 3.2 and Theorem 1.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +42,7 @@ def isotonic_regression(
     lower: float | None = None,
     upper: float | None = None,
     total: float | None = None,
+    breaks: Sequence[int] = (),
 ) -> Model:
     """Return IR-1, IR-3 to IR-5: the nearest nondecreasing sequence s (n,) by squares.
 
@@ -52,6 +56,8 @@ def isotonic_regression(
         Bounds of every entry, if they are known (IR-4).
     total
         What the entries add up to, if that is known (IR-5).
+    breaks
+        Positions, from 1, at which another sequence begins: IR-3 does not hold there.
 
     Raises
     ------
@@ -65,10 +71,16 @@ def isotonic_regression(
     """
     noisy, heft = _checked(values, weights)
     build = Builder()
-    s = _sequence(build, noisy.size, lower, upper, total)
+    s = _sequence(build, noisy.size, lower, upper, total, breaks)
     build.squares("IR-1", noisy.size, (np.arange(noisy.size), s, 1.0), targets=noisy, weights=heft)
     closed_form = computed_by(
-        f"{_CLOSED_FORMS}:isotonic_regression", noisy, heft, lower=lower, upper=upper, total=total
+        f"{_CLOSED_FORMS}:isotonic_regression",
+        noisy,
+        heft,
+        lower=lower,
+        upper=upper,
+        total=total,
+        breaks=breaks,
     )
     return Model.of("isotonic_regression", build, closed_form=closed_form)
 
@@ -80,6 +92,7 @@ def isotonic_median_regression(
     lower: float | None = None,
     upper: float | None = None,
     total: float | None = None,
+    breaks: Sequence[int] = (),
 ) -> Model:
     """Return IR-2 to IR-5: the nearest nondecreasing sequence s (n,) by absolute differences t (n,).
 
@@ -92,13 +105,15 @@ def isotonic_median_regression(
     """
     noisy, heft = _checked(values, weights)
     build = Builder()
-    s = _sequence(build, noisy.size, lower, upper, total)
+    s = _sequence(build, noisy.size, lower, upper, total, breaks)
     t = build.variables("t", noisy.size, objective=heft)
     each = np.arange(noisy.size)
     build.rows("IR-2", 2 * noisy.size, (each, s, 1.0), (each, t, 1.0), (each + noisy.size, s, 1.0),
                (each + noisy.size, t, -1.0), lower=np.concatenate([noisy, np.full(noisy.size, -np.inf)]),
                upper=np.concatenate([np.full(noisy.size, np.inf), noisy]))  # fmt: skip
-    closed_form = computed_by(f"{_CLOSED_FORMS}:isotonic_median", noisy, heft, lower=lower, upper=upper)
+    closed_form = computed_by(
+        f"{_CLOSED_FORMS}:isotonic_median", noisy, heft, lower=lower, upper=upper, breaks=breaks
+    )
     return Model.of("isotonic_regression", build, closed_form=None if total is not None else closed_form)
 
 
@@ -115,14 +130,22 @@ def _checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[Numbers, Num
 
 
 def _sequence(
-    build: Builder, size: int, lower: float | None, upper: float | None, total: float | None
+    build: Builder,
+    size: int,
+    lower: float | None,
+    upper: float | None,
+    total: float | None,
+    breaks: Sequence[int],
 ) -> Indices:
     """Add s with IR-3 to IR-5."""
     s = build.variables(
         "s", size, lower=-np.inf if lower is None else lower, upper=np.inf if upper is None else upper
     )
-    each = np.arange(size - 1)
-    build.rows("IR-3", size - 1, (each, s[:-1], -1.0), (each, s[1:], 1.0), lower=0.0)
+    if any(not 0 < place < size for place in breaks):
+        raise ProgramError(f"another sequence begins at 1 to {size - 1}, found {list(breaks)}")
+    before = np.delete(s[:-1], [place - 1 for place in breaks])
+    each = np.arange(before.size)
+    build.rows("IR-3", before.size, (each, before, -1.0), (each, before + 1, 1.0), lower=0.0)
     if total is not None:
         build.rows("IR-5", 1, (0, s, 1.0), lower=total, upper=total, single=True)
     return s

@@ -106,30 +106,46 @@ class SortedCounts(_Measurement):
     ----------
     length : int
         How many.
+    ranked : int or None
+        How many of the largest are measured one by one. Of the others it is measured how many are at least
+        length - 1, ..., 2, 1. None: all are measured one by one.
     """
 
     length: int
+    ranked: int | None = None
 
     def __post_init__(self) -> None:
         _Measurement.__post_init__(self)
         if self.length < 1:
             raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
+        if self.ranked is not None and not 0 <= self.ranked <= self.length:
+            raise PlanError(
+                f"{self.name}: of {self.length:,} counts 0 to {self.length:,} are measured one by one, found {self.ranked:,}"
+            )
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
         **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two vectors
         farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al. 2010, Proposition
-        3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. **Theorem.**
+        3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. With `ranked`: the same in L1, but
+        both ends of an edge may count in one number: the squared L2 is 4, and 8 under replace-one. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
         `tests/private/test_bin_curator.py`.
         """
-        return noise_charge(self, once_or_twice(bins_of_a_record, relation), relation)
+        together = self.gaussian and self.ranked is not None
+        moved = bins_of_a_record**2 if together else bins_of_a_record
+        return noise_charge(self, once_or_twice(moved, relation), relation)
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
-        """Return the counts in order, (length,). Private."""
+        """Return the counts in order, (length,); with `ranked` (length - 1 + ranked,), the numbers of others first. Private."""
         ordered = np.sort(counts._counts)[-self.length :]
-        return np.concatenate((np.zeros(self.length - ordered.size, dtype=np.int64), ordered))
+        ordered = np.concatenate((np.zeros(self.length - ordered.size, dtype=np.int64), ordered))
+        if self.ranked is None:
+            return ordered
+        others, largest = np.split(ordered, [self.length - self.ranked])
+        at_least = others.size - np.searchsorted(others, np.arange(self.length - 1, 0, -1))
+        return np.concatenate((at_least.astype(np.int64), largest))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -420,7 +420,8 @@ def check_plans_of_bins_keep_their_budget(relation: NeighbouringRelation) -> Non
         for length in (100, None):
             degrees = plan_sorted(length, budget_of(gaussian), graph=True, relation=relation, size=size)
             bought = [] if degrees.length_scale is None else [degrees.length_scale]
-            all_moved = [2 * sensitivity, *([4 if gaussian else 2] if bought else [])]
+            ends = 4 if gaussian and degrees.ranked is not None else 2
+            all_moved = [ends * sensitivity, *([4 if gaussian else 2] if bought else [])]
             share = cost(all_moved, [degrees.scale, *bought], gaussian=gaussian)
             assert 0.999 < share <= 1, f"budget of degrees: {share}"
 
@@ -438,6 +439,13 @@ def charge_bins_in_use(moved: Callable[[int, bool], int]) -> Plant:
             relation=relation,
         ),
     )
+
+
+charge_numbers_as_degrees = wrap(
+    SortedCounts,
+    "charge",
+    lambda usual, self, bins, relation: usual(replace(self, ranked=None), bins, relation),
+)
 
 
 def groups_of_nodes(usual: object, self: GroupSums, bins: int, relation: NeighbouringRelation) -> Charge:
@@ -496,6 +504,10 @@ BINS: dict[str, Defect] = {
     ),
     "take an edge for a record of a table": defect(
         EDGE_AS_RECORD, (SORTED_DEGREES, BOTH, LOSS), (DEGREES_RELEASED, ADD, LOSS)
+    ),
+    # 2 in place of 4 with Gaussian noise: both ends of an edge may have one degree.
+    "take numbers of nodes for degrees": defect(
+        charge_numbers_as_degrees, (of_bins("numbers of nodes"), BOTH, "rho .*, charged")
     ),
     "take nodes in use for bins in use": defect(
         charge_bins_in_use(lambda bins, gaussian: 1), (NODES_IN_USE, BOTH, LOSS)

@@ -32,10 +32,10 @@ from dpopt.inference.histograms.sorted.isotonic import (
 )
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     NoiseDistribution,
-    _band,
     _levels,
     _Smoothing,
     _Turn,
+    band,
     monotone_posterior,
 )
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
@@ -291,7 +291,7 @@ def test_the_truth_is_in_the_band(distribution: NoiseDistribution, scale: float)
     generator = np.random.default_rng(0)
     truth = np.sort((generator.pareto(1.0, 5000) * 4).astype(np.int64))
     for _ in range(20):
-        least, most = _band(
+        least, most = band(
             truth + noise(generator, distribution, scale, 5000) * 1.0, distribution, scale, (0.0, np.inf)
         )
         assert (least <= truth).all()

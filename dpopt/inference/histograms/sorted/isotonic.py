@@ -16,7 +16,7 @@ consistency", section 3.2 and Theorem 1; sharper bound of the error: see `expect
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ def isotonic(
     lower: float | None = None,
     upper: float | None = None,
     total: float | None = None,
+    breaks: Sequence[int] = (),
 ) -> NDArray[np.float64]:
     """Return the nondecreasing sequence (n,) of least weighted squared distance to the values (n,).
 
@@ -46,6 +47,8 @@ def isotonic(
         Bounds of every entry.
     total
         What the entries must add up to. It holds up to rounding errors.
+    breaks
+        Positions at which another sequence begins: the entry there may be below the one before it.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def isotonic(
     noisy, heft = checked(values, weights)
     least, most = checked_bounds(lower, upper)
     if total is None:
-        return np.clip(_pooled(noisy, heft)[0], least, most)
+        return np.clip(_pooled(noisy, heft, breaks)[0], least, most)
     size = noisy.size
     if not np.isfinite(total) or not size * least <= total <= size * most:
         raise ProgramError(
@@ -65,7 +68,7 @@ def isotonic(
         )
 
     def shifted(shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        levels, rates = _pooled(noisy + shift / heft, heft)
+        levels, rates = _pooled(noisy + shift / heft, heft, breaks)
         inside = (levels > least) & (levels < most)
         return np.clip(levels, least, most), np.where(inside, rates, 0.0)
 
@@ -95,6 +98,7 @@ def isotonic_median(
     weights: ArrayLike | None = None,
     lower: float | None = None,
     upper: float | None = None,
+    breaks: Sequence[int] = (),
 ) -> NDArray[np.float64]:
     """Return a nondecreasing sequence (n,) of least weighted sum of absolute differences: most likely under Laplace noise.
 
@@ -106,9 +110,12 @@ def isotonic_median(
 
     noisy, heft = checked(values, weights)
     least, most = checked_bounds(lower, upper)
-    low = least_medians(noisy, heft)
-    high = -least_medians(-noisy[::-1], np.ascontiguousarray(heft[::-1]))[::-1]
-    middle = (low + high) / 2
+
+    def medians(part: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        high: NDArray[np.float64] = -least_medians(-part[::-1], np.ascontiguousarray(weights[::-1]))[::-1]
+        return (least_medians(part, weights) + high) / 2
+
+    middle = np.concatenate([medians(*part) for part in _parts(noisy, heft, breaks)])
     if np.array_equal(noisy, np.floor(noisy)):
         middle = np.floor(middle + 0.5)
     return np.clip(middle, least, most)
@@ -170,16 +177,23 @@ def whole_bounds(lower: float | None, upper: float | None) -> tuple[float, float
     return float(np.ceil(least)), float(np.floor(most))
 
 
+def _parts(
+    values: NDArray[np.float64], weights: NDArray[np.float64], breaks: Sequence[int]
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return values and weights of each sequence."""
+    return list(zip(np.split(values, breaks), np.split(weights, breaks), strict=True))
+
+
 def _pooled(
-    values: NDArray[np.float64], weights: NDArray[np.float64]
+    values: NDArray[np.float64], weights: NDArray[np.float64], breaks: Sequence[int]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the levels (n,), and how fast each rises when every value k rises by shift / w_k."""
     from scipy.optimize import isotonic_regression
 
-    pooled = isotonic_regression(values, weights=weights)
-    sizes = np.diff(pooled.blocks)
-    rates = np.repeat(sizes / pooled.weights, sizes)
-    return np.asarray(pooled.x, dtype=np.float64), rates
+    pooled = [isotonic_regression(part, weights=heft) for part, heft in _parts(values, weights, breaks)]
+    sizes = [np.diff(part.blocks) for part in pooled]
+    rates = [np.repeat(size / part.weights, size) for size, part in zip(sizes, pooled, strict=True)]
+    return np.concatenate([part.x for part in pooled]), np.concatenate(rates)
 
 
 def _bracket(

@@ -141,7 +141,7 @@ def monotone_posterior(
     if not 0 < scale < np.inf:
         raise ProgramError(f"the scale of the noise must be positive and finite, found {scale}")
     bounds = whole_bounds(lower, upper)
-    least, most = _band(noisy, distribution, scale, bounds)
+    least, most = band(noisy, distribution, scale, bounds)
     levels = _levels(least, most)
     low = np.searchsorted(levels.edges, least, side="right") - 1
     high = np.searchsorted(levels.edges, most, side="right") - 1
@@ -172,7 +172,7 @@ def monotone_posterior(
     )
 
 
-def _band(
+def band(
     values: NDArray[np.float64], distribution: NoiseDistribution, scale: float, bounds: tuple[float, float]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return lower and upper ends (n,), nondecreasing, of where each entry is looked for.

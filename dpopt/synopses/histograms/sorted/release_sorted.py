@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from math import isqrt
+from math import ceil, isqrt
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LENGTH_SHARE = 0.05
 """Share of the budget for the number of nodes, where that is not declared."""
+RANKED = 10
+"""How many of the largest degrees are measured one by one, in scales of the noise: chosen on three graphs, and not finely."""
 IN_USE, SORTED = "number of nodes with an edge", "sorted counts"
 
 
@@ -54,6 +56,8 @@ class SortedPlan:
         Of the noise of their number.
     size : int or None
         The public number of records under replace-one; the counts then add up to a public total, which estimates keep.
+    ranked : int or None
+        How many of the largest counts are measured one by one (`SortedCounts`); None for all.
     """
 
     relation: NeighbouringRelation
@@ -64,6 +68,7 @@ class SortedPlan:
     scale: float
     length_scale: float | None
     size: int | None
+    ranked: int | None = None
 
     def __post_init__(self) -> None:
         if self.what == DEGREES and self.length is not None and self.size is not None:
@@ -91,11 +96,14 @@ class SortedPlan:
 
     def measurement(self, length: int | None) -> SortedCounts:
         """Return what is asked of the curator about so many counts."""
-        return SortedCounts(SORTED, self.scale, self.gaussian, length or 1)
+        length = length or 1
+        ranked = None if self.ranked is None else min(self.ranked, length)
+        return SortedCounts(SORTED, self.scale, self.gaussian, length, ranked)
 
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the models of a release; the least where the number of counts is measured."""
-        return sorted_model_sizes(self.length or self.possible_length(0))
+        length = self.length or self.possible_length(0)
+        return sorted_model_sizes(length if self.ranked is None else length - 1 + min(self.ranked, length))
 
     def charges(self) -> list[Charge]:
         """Return what is measured costs, in order."""
@@ -121,8 +129,12 @@ def plan_sorted(
     graph: bool,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    ranked: int | None = None,
 ) -> SortedPlan:
     """Return the plan that spends a budget on sorted counts, 5 % of it on their number where that is None.
+
+    Of degrees the largest are measured one by one, and of the others how many have each number of edges at least. One without
+    the other serves one question each: the sequence of degrees, and how many nodes have how many edges.
 
     Parameters
     ----------
@@ -134,6 +146,9 @@ def plan_sorted(
         Whether records are edges, each of which counts in two nodes.
     relation, size
         As for `plan_histogram`.
+    ranked : int, optional
+        How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all where that
+        is more than half of them.
 
     Raises
     ------
@@ -147,17 +162,30 @@ def plan_sorted(
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")
     if length is None and not graph:
         raise PlanError("the number of bins is declared by the schema; only that of nodes can be measured")
+    if ranked is not None and ranked < 0:
+        raise PlanError(f"found {ranked:,} degrees to measure one by one; expected 0 or more")
     gaussian, bins = is_gaussian(budget), 2 if graph else 1
     amount = whole_amount(budget)
-    sensitivity = bins if relation is NeighbouringRelation.ADD_REMOVE else 2 * bins
     shares = (1.0, None) if length is not None else (1.0 - LENGTH_SHARE, LENGTH_SHARE)
-    scale = measurement_scale(sensitivity, amount=amount * shares[0], gaussian=gaussian)
+    twice = 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
+    together = bins * bins if gaussian else bins  # both ends of an edge move one number
+
+    def scale_of(sensitivity: int) -> float:
+        return measurement_scale(twice * sensitivity, amount=amount * shares[0], gaussian=gaussian)
+
+    scale = scale_of(bins)
+    if graph:
+        most = ceil(RANKED * scale_of(together)) if ranked is None else ranked
+        if length is None or most < (length if ranked is not None else length / 2):
+            scale, ranked = scale_of(together), most
+        else:
+            ranked = None
     length_scale = None
     if shares[1] is not None:
-        length_scale = measurement_scale(
-            bins * bins if gaussian else bins, amount=amount * shares[1], gaussian=gaussian
-        )
-    return SortedPlan(relation, budget, gaussian, bins, length, scale, length_scale, size)
+        length_scale = measurement_scale(together, amount=amount * shares[1], gaussian=gaussian)
+    return SortedPlan(
+        relation, budget, gaussian, bins, length, scale, length_scale, size, ranked if graph else None
+    )
 
 
 def sorted_counts(
@@ -225,6 +253,7 @@ def degrees(
     nodes: int | None,
     *,
     columns: tuple[str, str] | None = None,
+    ranked: int | None = None,
     **asked: Unpack[AskedOfModels],
 ) -> SortedCountsRelease:
     """Release the degree sequence of an undirected graph; a record is an edge.
@@ -238,6 +267,9 @@ def degrees(
         5 % of the budget. It is never read off the file.
     columns : tuple of str, optional
         The two columns of a table that has names.
+    ranked : int, optional
+        How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have at least
+        1, 2, 3, ... edges; the number of nodes, only the degrees in order.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, progress, budget:
         see `dpopt.synopses.release.Asked`;
@@ -269,7 +301,9 @@ def degrees(
         )
     return request.release(
         "degrees",
-        lambda budget, size: plan_sorted(nodes, budget, graph=True, relation=request.relation, size=size),
+        lambda budget, size: plan_sorted(
+            nodes, budget, graph=True, relation=request.relation, size=size, ranked=ranked
+        ),
         lambda: read_degrees(edges, columns, request.reading),
         release_sorted,
         tried=None,
@@ -283,7 +317,8 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
     with run.stage("measuring"):
         if plan.length_measurement is not None:
             length = plan.possible_length(int(curator.measure(plan.length_measurement).values[0]))
-        measured = curator.measure(plan.measurement(length))
+        asked = plan.measurement(length)
+        measured = curator.measure(asked)
     privacy = run.privacy()
     if plan.relation is NeighbouringRelation.ADD_REMOVE and plan.what == DEGREES:
         privacy["neighbours"] = "one edge more or less (add-remove)"
@@ -297,6 +332,7 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
             total=plan.total,
             privacy=privacy,
             noisy_length=plan.length is None,
+            ranked=asked.ranked,
         )
         _ = released.counts
     return released

@@ -7,7 +7,7 @@ public: to choose another one costs no privacy.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -26,6 +26,7 @@ from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     MonotonePosterior,
     NoiseDistribution,
+    band,
     monotone_posterior,
 )
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
@@ -70,14 +71,15 @@ def sorted_model_sizes(length: int) -> dict[str, ModelSize]:
 
 
 def nearest_sequence(
-    estimate: SortedEstimate, noisy: NDArray[np.int64], *, largest: int | None
+    estimate: SortedEstimate, noisy: NDArray[np.int64], *, largest: int | None, breaks: Sequence[int] = ()
 ) -> NDArray[np.float64]:
-    """Return an estimate other than the posterior, (n,), nondecreasing and from 0 to `largest`."""
+    """Return an estimate other than the posterior, (n,), nondecreasing but at breaks, and from 0 to `largest`."""
     if estimate is SortedEstimate.ISOTONIC:
-        return isotonic(noisy, lower=0, upper=largest)
+        return isotonic(noisy, lower=0, upper=largest, breaks=breaks)
     if estimate is SortedEstimate.LEAST_ABSOLUTE:
-        return isotonic_median(noisy, lower=0, upper=largest)
-    return np.clip(np.sort(noisy), 0, largest).astype(np.float64)
+        return isotonic_median(noisy, lower=0, upper=largest, breaks=breaks)
+    in_order = np.concatenate([np.sort(part) for part in np.split(noisy, breaks)])
+    return np.clip(in_order, 0, largest).astype(np.float64)
 
 
 def with_total(
@@ -110,7 +112,8 @@ class SortedCountsRelease(Synopsis):
     what : str
         "degrees" or "counts".
     noisy : (n,) int64
-        In the order of the true counts, from the smallest to the largest.
+        In the order of the true counts, from the smallest to the largest. With `ranked`: how many of the others are at least
+        n - 1, ..., 2, 1, and then the largest ones in order.
     gaussian : bool
     scale : float
         The noise.
@@ -123,6 +126,8 @@ class SortedCountsRelease(Synopsis):
         What was spent, charge by charge.
     noisy_length : bool
         Whether n itself was bought with budget.
+    ranked : int or None
+        How many of the largest degrees were measured one by one; None for all.
     """
 
     KEY = "dpopt_sorted_counts"
@@ -135,6 +140,7 @@ class SortedCountsRelease(Synopsis):
         "largest": int | None,
         "total": int | None,
         "noisy_length": bool,
+        "ranked": int | None,
     }
     what: str
     noisy: NDArray[np.int64]
@@ -144,6 +150,7 @@ class SortedCountsRelease(Synopsis):
     privacy: Mapping[str, Any]
     total: int | None = None
     noisy_length: bool = False
+    ranked: int | None = None
     solved: tuple[Solved, ...] = ()
     _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(
         default_factory=dict, init=False, repr=False
@@ -157,9 +164,19 @@ class SortedCountsRelease(Synopsis):
             )
         if self.largest is not None and not 0 <= self.largest <= LARGEST_SIZE:
             raise TranscriptError(f"found the largest count {self.largest:,}; expected 0 to {LARGEST_SIZE:,}")
+        if self.ranked is not None and (
+            self.what != DEGREES
+            or self.largest is None
+            or not 0 <= self.ranked <= self.largest + 1
+            or self.noisy.size != self.largest + self.ranked
+        ):
+            raise TranscriptError(
+                f"found {self.noisy.size:,} noisy numbers, {self.ranked:,} of them of the largest degrees; expected one for "
+                "each degree but 0, and one for each of the largest"
+            )
         if self.total is None:
             return
-        fits = self.largest is None or self.total <= self.largest * self.noisy.size
+        fits = self.largest is None or self.total <= self.largest * self.size
         if not 0 <= self.total <= LARGEST_SIZE or not fits or (self.what == DEGREES and self.total % 2):
             most = "" if self.largest is None else f" of at most {self.largest:,}"
             kind = (
@@ -168,13 +185,13 @@ class SortedCountsRelease(Synopsis):
                 else f"a number from 0 to {LARGEST_SIZE:,}"
             )
             raise WorkloadError(
-                f"{self.noisy.size:,} {self.what}{most} add up to {kind}, and not to {self.total:,}; give the true "
+                f"{self.size:,} {self.what}{most} add up to {kind}, and not to {self.total:,}; give the true "
                 "public number"
             )
 
     def __repr__(self) -> str:
         return (
-            f"SortedCountsRelease({self.noisy.size:,} {self.what}, epsilon={self.privacy['epsilon']}, "
+            f"SortedCountsRelease({self.size:,} {self.what}, epsilon={self.privacy['epsilon']}, "
             f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
         )
 
@@ -183,11 +200,57 @@ class SortedCountsRelease(Synopsis):
         """The distribution of the noise."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
+    @property
+    def size(self) -> int:
+        """How many counts there are, n."""
+        return self.noisy.size if self.ranked is None or self.largest is None else self.largest + 1
+
     @cached_property
-    def posterior(self) -> MonotonePosterior:
-        """The posterior of each count by the distribution of the noise."""
-        distribution: NoiseDistribution = "discrete Gaussian" if self.gaussian else "discrete Laplace"
-        return monotone_posterior(self.noisy, distribution, self.scale, lower=0, upper=self.largest)
+    def posteriors(self) -> tuple[MonotonePosterior, ...]:
+        """The posteriors by the distribution of the noise: of each count, or of the parts that `ranked` makes."""
+        parts = np.split(self._used, self._breaks)
+        return tuple(monotone_posterior(part, *self._noise, lower=0, upper=self._most) for part in parts)
+
+    @property
+    def _noise(self) -> tuple[NoiseDistribution, float]:
+        return "discrete Gaussian" if self.gaussian else "discrete Laplace", self.scale
+
+    @property
+    def _most(self) -> int | None:
+        """A bound of every number that was measured."""
+        return self.largest if self.ranked is None else self.size
+
+    @cached_property
+    def _used(self) -> NDArray[np.int64]:
+        """What estimates are made of: all but the numbers of others that are larger than the smallest of the largest can be.
+
+        Without this the noise of thousands of numbers that are 0 would make nodes of enormous degree.
+        """
+        if not self.ranked:
+            return self.noisy
+        others = self.noisy.size - self.ranked
+        if self.ranked == self.size:
+            return self.noisy[others:]
+        _, most = band(self.noisy[others:].astype(np.float64), *self._noise, (0.0, float(others)))
+        return self.noisy[others - int(most[0]) :]
+
+    @property
+    def _breaks(self) -> tuple[int, ...]:
+        """Where the largest begin in `_used`, if something stands before them."""
+        others = 0 if not self.ranked else self._used.size - self.ranked
+        return (others,) if others else ()
+
+    def _in_order(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the counts, (n,), that estimates of what was measured stand for.
+
+        The j-th largest of the others has the degree d where d of the numbers are at least j.
+        """
+        if self.ranked is None:
+            return found
+        numbers, largest = np.split(found, [found.size - self.ranked])
+        ranks = np.arange(self.size - self.ranked, 0, -1)
+        others = numbers.size - np.searchsorted(np.floor(numbers + 0.5), ranks)
+        return np.sort(np.concatenate([others, np.clip(largest, 0, self.largest)]))
 
     def estimate(self, name: str | SortedEstimate = SortedEstimate.POSTERIOR) -> NDArray[np.int64]:
         """Return an estimate, (n,), nondecreasing whole numbers.
@@ -210,7 +273,7 @@ class SortedCountsRelease(Synopsis):
         if self.solved:
             return SortedEstimate(self.solved[0].estimate)
         try:
-            _ = self.posterior
+            _ = self.posteriors
         except ProgramError:
             return SortedEstimate.ISOTONIC
         return SortedEstimate.POSTERIOR
@@ -281,14 +344,14 @@ class SortedCountsRelease(Synopsis):
 
     def inferences(self) -> dict[str, Inference]:
         """Return the estimates that are models: `isotonic` and `least-absolute`, which gets its total as `with_total` says."""
+        bounds: dict[str, Any] = {"lower": 0, "upper": self._most, "breaks": self._breaks}
+        total = self.total if self.ranked is None else None
         made: dict[str, Callable[[], Model]] = {
-            "isotonic": partial(
-                isotonic_regression, self.noisy, lower=0, upper=self.largest, total=self.total
-            ),
-            "least-absolute": partial(isotonic_median_regression, self.noisy, lower=0, upper=self.largest),
+            "isotonic": partial(isotonic_regression, self._used, total=total, **bounds),
+            "least-absolute": partial(isotonic_median_regression, self._used, **bounds),
         }
         return {
-            name: Inference(size, made[name], lambda found: found["s"])
+            name: Inference(size, made[name], lambda found: self._in_order(found["s"]))
             for name, size in sorted_model_sizes(self.noisy.size).items()
         }
 
@@ -320,9 +383,11 @@ class SortedCountsRelease(Synopsis):
             if solved is not None:
                 found = solved
             elif wanted is SortedEstimate.POSTERIOR:
-                found = self.posterior.mean
+                found = self._in_order(np.concatenate([part.mean for part in self.posteriors]))
             else:
-                found = nearest_sequence(wanted, self.noisy, largest=self.largest)
+                found = self._in_order(
+                    nearest_sequence(wanted, self._used, largest=self._most, breaks=self._breaks)
+                )
             found = with_total(found, largest=self.largest, total=self.total)
             self._estimated[wanted] = freeze(found)
         return self._estimated[wanted]
