@@ -23,6 +23,7 @@ from dpopt.synopses.halfspaces.halfspace_plan import ARCS
 from dpopt.synopses.halfspaces.planning import Shape, direct_error, plan_halfspaces, predicted
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from experiments.documents import circumstances, write_results
+from experiments.halfspaces.coverage import coverage_table, coverages
 from experiments.halfspaces.points import COLUMNS, MARGIN, Case, make
 from experiments.machine import describe_circumstances
 
@@ -70,7 +71,11 @@ def main(arguments: list[str] | None = None) -> int:
             print(json.dumps(result), flush=True)
             if options.json is not None:
                 options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(markdown(report["results"]))
+    few = (2_000, 10, 1) if quick else (20_000, 60, 3)
+    report["coverage"] = list(coverages(BUDGETS["epsilon 1"], *few))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    lines = [*markdown(report["results"]), "", *coverage_table(report["coverage"])]
     print("\n".join(lines))
     if options.document is not None:
         from experiments.halfspaces.picture import draw

@@ -175,8 +175,12 @@ def answer(
     ] = None,
     margin: Annotated[
         float | None,
-        "Margin that you promise for the queries and all records; the margin of the plan if left out.",
+        "Margin that you promise for the queries and the records; the margin of the plan if left out.",
     ] = None,
+    inside: Annotated[
+        float,
+        "Share of the records that may be within the margin all the same, from 0 to 1; 1 needs no promise, and makes bounds wide.",
+    ] = 0.0,
     estimate: Annotated[
         str | None,
         typer.Option(
@@ -209,6 +213,7 @@ def answer(
     found = released.answers(
         np.array(vectors),
         margin=margin,
+        inside=inside,
         estimate=estimate,
         confidence=confidence,
         nonnegative=nonnegative,
@@ -224,8 +229,8 @@ def answer(
                 [(one.value, one.bound, one.bias, one.noise) for one in found],
             ),
             (
-                f"bounds are for records that do not depend on the projections, none of them with |<x, y>| below "
-                f"{found[0].margin:g}; without that promise, add twice the share of records below it"
+                f"bounds are for records that do not depend on the projections, at most {inside:.3g} of them with |<x, y>| below "
+                f"{found[0].margin:g}: this is not checked, and nothing is promised where it is not so"
             ),
         ],
     )

@@ -5,7 +5,8 @@ records if <x, y> > 0 (and by -e(-x) else: all is odd). For records that do not 
 point turned at random about y, since the distribution of the projections is (nearly) the same in all directions. So the mean
 of |e|^p over such turns, at the worst <x, y> from gamma to 1, bounds that of the error of the whole table, which is a mean
 of e over its records (Jensen); and by Markov's inequality the table's bias stays below (M_p / beta)^(1/p) with probability 1
-- beta.
+- beta. Where a share s of the records is nearer than gamma, with N_p the worst mean there (from 0 to gamma), it stays below
+((1 - s) M_p^(1/p) + s N_p^(1/p)) / beta^(1/p) (Minkowski).
 """
 
 from __future__ import annotations
@@ -38,15 +39,27 @@ class Bias:
         M_p at the worst margin for p = 2, 4, ..., 12.
     worst : float
         The largest error of a point of the sample.
+    inside : float
+        The share s of the records that may be within the margin.
+    nearer : tuple of float
+        N_p, if that is above 0.
     """
 
     weights: NDArray[np.float64]
     moments: tuple[float, ...]
     worst: float
+    inside: float = 0.0
+    nearer: tuple[float, ...] = ()
 
     def bound(self, beta: float) -> float:
         """Return what the bias stays below with probability 1 - beta over the public projections."""
-        return moment_bound(self.moments, beta)
+        if not self.inside:
+            return moment_bound(self.moments, beta)
+        return min(
+            ((1.0 - self.inside) * one ** (1.0 / power) + self.inside * other ** (1.0 / power))
+            / beta ** (1.0 / power)
+            for one, other, power in zip(self.moments, self.nearer, _POWERS.tolist(), strict=True)
+        )
 
     @property
     def typical(self) -> float:
@@ -70,6 +83,7 @@ def bias_of(
     seed: int,
     combine: bool = True,
     turns: int = TURNS,
+    inside: float = 0.0,
 ) -> Bias:
     """Return the best combination of some estimates for a unit vector (d,), and its bias, on public points of a seed.
 
@@ -84,10 +98,12 @@ def bias_of(
         If not, the one estimate is taken as it is.
     turns : int
         Points for each margin.
+    inside : float
+        Share of the records that may be within the margin.
     """
     chosen = np.ones(1)
     if combine:
-        responses = _responses(query, parts, normals, margin, seed=seed, turns=max(8, turns // 2))
+        responses = _responses(query, parts, normals, (margin, 1.0), seed=seed, turns=max(8, turns // 2))
         if len(parts) == 1:
             means = responses[:, :, 0].mean(axis=1)
             largest = float(np.abs(means).max())
@@ -95,10 +111,19 @@ def bias_of(
         else:
             chosen = least_worst_combination(responses.reshape(-1, len(parts)))
     final = chosen @ parts
-    found = _responses(query, final[None, :], normals, margin, seed=seed + 1, turns=turns)[:, :, 0]
-    errors = np.abs(found - 1.0) / 2.0
-    moments = tuple(float((errors**power).mean(axis=1).max()) for power in _POWERS.tolist())
-    return Bias(final, moments, float(errors.max()))
+
+    def errors_of(ends: tuple[float, float], seed: int) -> NDArray[np.float64]:
+        found = _responses(query, final[None, :], normals, ends, seed=seed, turns=turns)
+        return np.asarray(np.abs(found[:, :, 0] - 1.0) / 2.0)
+
+    errors = errors_of((margin, 1.0), seed + 1)
+    nearer = _moments(errors_of((0.0, margin), seed + 2)) if inside else ()
+    return Bias(final, _moments(errors), float(errors.max()), inside, nearer)
+
+
+def _moments(errors: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return the means of the powers of errors (margins, turns) at the worst margin."""
+    return tuple(float((errors**power).mean(axis=1).max()) for power in _POWERS.tolist())
 
 
 def public_points(
@@ -119,13 +144,13 @@ def _responses(
     query: NDArray[np.float64],
     parts: NDArray[np.float64],
     normals: NDArray[np.float64],
-    margin: float,
+    ends: tuple[float, float],
     *,
     seed: int,
     turns: int,
 ) -> NDArray[np.float64]:
-    """Return g(x) of each estimate at each margin and turn, (margins, turns, j)."""
-    points = public_points(query, np.linspace(margin, 1.0, MARGINS), turns, seed=seed)
+    """Return g(x) of each estimate at each margin between two and at each turn, (margins, turns, j)."""
+    points = public_points(query, np.linspace(*ends, MARGINS), turns, seed=seed)
     used = (parts != 0).any(axis=0)
     sums = np.empty((len(points), len(parts)))
     weighted_sides(points, np.ascontiguousarray(normals[used].T), np.ascontiguousarray(parts[:, used]), sums)

@@ -139,7 +139,9 @@ class Answering:
             )
         self.plan, self.estimator, self.margin = plan, estimator, margin
 
-    def of_queries(self, queries: NDArray[np.float64], *, turns: int = TURNS) -> Iterator[Bias]:
+    def of_queries(
+        self, queries: NDArray[np.float64], *, turns: int = TURNS, inside: float = 0.0
+    ) -> Iterator[Bias]:
         """Yield final weights and bias for each of some unit vectors, (q, d)."""
         for start in range(0, len(queries), _TOGETHER):
             some = queries[start : start + _TOGETHER]
@@ -152,6 +154,7 @@ class Answering:
                     seed=self.plan.seed ^ 0x5EED,
                     combine=self.estimator is not Estimator.AVERAGE,
                     turns=turns,
+                    inside=inside,
                 )
 
     def _parts(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:

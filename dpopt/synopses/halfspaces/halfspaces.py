@@ -75,8 +75,8 @@ class HalfspaceAnswer:
     value : float
         The estimate, between 0 and 1.
     bound : float
-        How far it is off at most, with the probability `confidence`, if no record has |<x, y>| below `margin`: the sum of the
-        next two.
+        How far it is off at most, with the probability `confidence`, if at most the share `inside` of the records has
+        |<x, y>| below `margin`: the sum of the next two. Nobody checks that.
     bias : float
         The part of the projections: with half of the rest of the probability, over the public projections, for records that do
         not depend on them; from moments that are estimated on public points.
@@ -85,7 +85,8 @@ class HalfspaceAnswer:
     typical : float
         Root of the mean squared bias of a single record at the worst margin.
     margin : float
-        gamma, the promise. Each record within the margin adds an error of up to about 1 / n.
+        gamma.
+    inside : float
     confidence : float
     """
 
@@ -95,6 +96,7 @@ class HalfspaceAnswer:
     noise: float
     typical: float
     margin: float
+    inside: float
     confidence: float
 
 
@@ -102,6 +104,7 @@ class Answered(TypedDict, total=False):
     """Keywords of `Halfspaces.answer`, which are those of `Halfspaces.answers`."""
 
     margin: float | None
+    inside: float
     estimate: str | Estimator | None
     confidence: float
     nonnegative: bool
@@ -195,6 +198,7 @@ class Halfspaces(PlannedSynopsis):
         queries: NDArray[np.float64],
         *,
         margin: float | None = None,
+        inside: float = 0.0,
         estimate: str | Estimator | None = None,
         confidence: float = 0.95,
         nonnegative: bool = False,
@@ -207,8 +211,10 @@ class Halfspaces(PlannedSynopsis):
         queries : (q, d) float64
             Only directions count.
         margin : float, optional
-            gamma: the promise that no record has |<x, y>| < gamma for the scaled record and the unit vector y; the planned one
-            if left out.
+            gamma; the planned one if left out.
+        inside : float
+            Which share of the records may have |<x, y>| < gamma, for the scaled record and the unit vector y. Bounds hold if no
+            larger one has, which is the caller's promise and is not checked; with 1 they need none.
         estimate : str or Estimator, optional
             "regression", "debiased" or "average". The regression if left out, or with more than
             `MOST_REGRESSED` halfspaces the debiased average.
@@ -224,9 +230,11 @@ class Halfspaces(PlannedSynopsis):
         WorkloadError
             Queries that are no directions, or a confidence that is not between 0 and 1.
         PlanError
-            A margin out of range; `nonnegative` for sides.
+            A margin or share out of range; `nonnegative` for sides.
         """
         check_confidence(confidence)
+        if not 0.0 <= inside <= 1.0:
+            raise PlanError(f"found {inside} as the share of records within the margin; expected 0 to 1")
         vectors = unit_queries(np.asarray(queries, dtype=np.float64), self.plan.columns.dimension)
         gamma = self.plan.margin if margin is None else margin
         answering = self._answering(
@@ -234,7 +242,7 @@ class Halfspaces(PlannedSynopsis):
         )
         sums = (self.nonnegative_sums if nonnegative else self.signed_sums).ravel()
         beta, size, found = (1.0 - confidence) / 2.0, self.plan.size, []
-        for bias in answering.of_queries(vectors, turns=turns):
+        for bias in answering.of_queries(vectors, turns=turns, inside=inside):
             value = (self.records + float(bias.weights @ sums)) / (2.0 * size)
             projected, noise = bias.bound(beta), answering.noise(bias.weights, beta)
             found.append(
@@ -245,6 +253,7 @@ class Halfspaces(PlannedSynopsis):
                     noise=noise,
                     typical=bias.typical,
                     margin=gamma,
+                    inside=inside,
                     confidence=confidence,
                 )
             )
