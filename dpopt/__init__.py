@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from dpopt.synopses.decision_lists.release_lists import decision_lists as decision_lists
     from dpopt.synopses.halfspaces.release_halfspaces import halfspaces as halfspaces
     from dpopt.synopses.histograms.grids.release_grid import grid as grid
+    from dpopt.synopses.histograms.prefixes import grow as grow
+    from dpopt.synopses.histograms.prefixes import prefixes as prefixes
     from dpopt.synopses.histograms.release_histogram import histogram as histogram
     from dpopt.synopses.histograms.sorted.release_sorted import degrees as degrees
     from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts as sorted_counts
@@ -126,12 +128,14 @@ _PUBLIC_NAMES: dict[str, str] = {
     "draft_schema": "dpopt.private.readers.draft_schema",
     "evaluate": "dpopt.algorithms.evaluate",
     "grid": "dpopt.synopses.histograms.grids.release_grid",
+    "grow": "dpopt.synopses.histograms.prefixes",
     "halfspaces": "dpopt.synopses.halfspaces.release_halfspaces",
     "histogram": "dpopt.synopses.histograms.release_histogram",
     "intervals": "dpopt.synopses.intervals.release_intervals",
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
     "predict_error": "dpopt.algorithms.dualquery.simulation",
+    "prefixes": "dpopt.synopses.histograms.prefixes",
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_synopsis": "dpopt.synopses.any_synopsis",
     "read_table": "dpopt.private.readers.read_table",

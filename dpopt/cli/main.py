@@ -15,11 +15,11 @@ from dpopt.cli import budget
 from dpopt.cli.application import application
 from dpopt.cli.commands import certify, compare, demo, inspect, model, plan, release, schema
 from dpopt.cli.interruption import listen
-from dpopt.cli.synopses import halfspaces, histograms, intervals, lists, polynomial, summary
+from dpopt.cli.synopses import halfspaces, histograms, intervals, lists, polynomial, prefixes, summary
 from dpopt.cli.synopses import sorted as sorted_counts
 
 COMMANDS = (budget, certify, compare, demo, inspect, model, plan, release, schema)
-SYNOPSES = (halfspaces, histograms, intervals, lists, polynomial, sorted_counts, summary)
+SYNOPSES = (halfspaces, histograms, intervals, lists, polynomial, prefixes, sorted_counts, summary)
 
 
 def _show_version(wanted: bool) -> None:

@@ -26,7 +26,10 @@ def _tables(records: int, queries: int, seed: int) -> Iterator[tuple[str, NDArra
     asked /= np.linalg.norm(asked, axis=1, keepdims=True)
     yield "points and queries of a margin", case.points, case.queries
     yield "the same points, any queries", case.points, asked
-    for name, centres in (("three centres, any queries", 3), ("points of all directions, any queries", records)):
+    for name, centres in (
+        ("three centres, any queries", 3),
+        ("points of all directions, any queries", records),
+    ):
         of = draws.integers(0, centres, records)
         points = draws.normal(size=(centres, COLUMNS))[of] + 0.1 * draws.normal(size=(records, COLUMNS))
         yield name, points / np.linalg.norm(points, axis=1, keepdims=True), asked
@@ -64,7 +67,10 @@ def coverage_table(results: Sequence[Result]) -> Iterator[str]:
     """Yield the table."""
     yield "95 % bounds of the regression at epsilon 1, with no record said to be within the margin, the true share, and all:"
     yield ""
-    yield "| table | queries | records within the margin | bound holds: none said | true share said | all said | mean bound: none | true | all |"
+    yield (
+        "| table | queries | records within the margin | bound holds: none said | true share said | all said | "
+        "mean bound: none | true | all |"
+    )
     yield "|" + "---|" * 9
     for one in results:
         holds = " | ".join(f"{share:.1%}" for share in one["holds"])

@@ -179,7 +179,7 @@ def answer(
     ] = None,
     inside: Annotated[
         float,
-        "Share of the records that may be within the margin all the same, from 0 to 1; 1 needs no promise, and makes bounds wide.",
+        "Share of the records that may be within the margin all the same, 0 to 1; 1 needs no promise, but bounds are wide.",
     ] = 0.0,
     estimate: Annotated[
         str | None,
@@ -229,8 +229,8 @@ def answer(
                 [(one.value, one.bound, one.bias, one.noise) for one in found],
             ),
             (
-                f"bounds are for records that do not depend on the projections, at most {inside:.3g} of them with |<x, y>| below "
-                f"{found[0].margin:g}: this is not checked, and nothing is promised where it is not so"
+                f"bounds are for records that do not depend on the projections, a share of {inside:.3g} at most with |<x, y>| "
+                f"below {found[0].margin:g}: this is not checked, and nothing is promised where it is not so"
             ),
         ],
     )

@@ -1,0 +1,105 @@
+"""`dpopt prefixes`: how many records up to each step, as the steps pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command
+from dpopt.cli.synopses import shared
+
+if TYPE_CHECKING:
+    from dpopt.synopses.histograms.prefixes import Prefixes
+
+group = shared.synopsis_group("prefixes", "Counts up to each step of a column, answered as the steps pass.")
+
+StepsOption = Annotated[
+    int,
+    "How many bins of the column are over: the count up to each of these is released, the others by 'dpopt prefixes grow'.",
+]
+FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt prefixes release'.")]
+TimeOption = Annotated[str, "The column that says when, declared in --schema; its bins are all steps."]
+
+
+@command("release", group=group)
+def release(
+    *,
+    table: options.TableArgument,
+    out: Annotated[Path, "-o", "--out", "New file; 'dpopt prefixes grow' goes on with it."],
+    column: TimeOption,
+    schema: shared.SchemaOption,
+    steps: StepsOption,
+    ordered: shared.OrderedOption = False,
+    asked: shared.ReleaseOptions,
+) -> None:
+    """Charge for all steps of a column, and release the counts up to each of the first ones."""
+    from dpopt.synopses.histograms.prefixes import prefixes
+
+    _said(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **asked.asked(schema)), out)
+
+
+@command("grow", group=group)
+def grow(
+    *,
+    file: FileArgument,
+    table: options.TableArgument,
+    column: TimeOption,
+    schema: shared.SchemaOption,
+    steps: StepsOption,
+    reading: options.ReadingOptions,
+    accept_draft: shared.AcceptDraftOption = False,
+) -> None:
+    """Release the counts up to further steps, into the same file. They are paid for already."""
+    from dpopt.schema.schema import Schema
+    from dpopt.synopses.histograms import prefixes
+
+    declared = Schema.read(schema) if reading.no_header else None
+    made = prefixes.grow(
+        file,
+        table,
+        schema,
+        column,
+        steps=steps,
+        reading=reading.reading(declared),
+        accept_draft=accept_draft,
+    )
+    _said(made, file)
+
+
+@shared.showing("answer", group)
+def answer(
+    *,
+    file: FileArgument,
+    query: Annotated[
+        list[int] | None,
+        "Ask for the first so many steps. May be repeated; all that were measured if left out.",
+    ] = None,
+    confidence: shared.ConfidenceOption = 0.95,
+) -> shared.Shown:
+    """Say how many records there were up to steps, with errors. Costs no privacy."""
+    from dpopt.cli.reports.reports import warn_if_not_private
+    from dpopt.synopses.histograms.prefixes import Prefixes
+
+    made = Prefixes.read(file)
+    warn_if_not_private(made.privacy)
+    asked = list(range(1, made.noisy.size + 1)) if query is None else query
+    found = [made.answer(step, confidence=confidence) for step in asked]
+    names = [f"{step:,}: {made.bins.label(step - 1)}" for step in asked]
+    return shared.Shown(
+        {"column": made.bins.name, "answers": shared.answers_json(list(map(str, asked)), found)},
+        [shared.interval_table(f"up to {made.bins.name}", "standard error", names, found, confidence)],
+    )
+
+
+def _said(made: Prefixes, file: Path) -> None:
+    from dpopt.cli.reports.reports import print_spent
+
+    print_spent(made.privacy)
+    last = made.answer(made.noisy.size)
+    shared.say(
+        f"{made.noisy.size:,} of {made.plan.steps:,} steps, some {last.value:,.0f} records up to the last of them (standard "
+        f"error {last.standard_error:,.1f}); in {file}"
+    )

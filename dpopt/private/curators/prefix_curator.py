@@ -1,0 +1,118 @@
+"""The curator of prefixes that grow: rows of a triangular strategy, each drawn once, all paid for before the first of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError, PlanError, PrivateDataError
+from dpopt.private.curators.door import Door
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.transcript.released import NoisyAnswers
+
+LARGEST_WEIGHT, MOST_STEPS, MOST_RECORDS = 2**16, 2**14, 2**46
+"""Sums of weights stay below 2^62; steps are limited by time, which grows with their square."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrefixRows:
+    """Weighted sums over the bins so far: a record counts weights[t] in the row of its bin and t later ones.
+
+    Attributes
+    ----------
+    name : str
+        What is counted, in words.
+    scale : float
+        sigma of the discrete Gaussian noise of each row, in units of the weights.
+    weights : (T,) int64
+        From 0 to 2^16, one for each bin of the whole horizon.
+    """
+
+    name: str
+    scale: float
+    weights: NDArray[np.int64]
+    gaussian: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        check_scale(self.name, self.scale, " units of weights")
+        weights = self.weights
+        if not 1 <= weights.size <= MOST_STEPS or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
+            raise PlanError(
+                f"{self.name}: expected 1 to {MOST_STEPS:,} weights from 0 to {LARGEST_WEIGHT:,}, found {weights.size:,}"
+            )
+
+    def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
+        """Return what all rows of the horizon cost together.
+
+        **Sensitivity.** A record lies in one bin and moves the rows by a column of the triangular matrix: a beginning of the
+        weights, so by sum weights^2 at most in squared L2, under add-remove. **Theorem.**
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C15 in docs/privacy.md. Test:
+        `tests/private/test_prefix_curator.py`.
+
+        Raises
+        ------
+        PlanError
+            For a graph, or under replace-one.
+        """
+        if bins_of_a_record != 1 or relation is not NeighbouringRelation.ADD_REMOVE:
+            raise PlanError(
+                "prefixes that grow count records that come: neighbours are add-remove, and no graphs"
+            )
+        return noise_charge(self, sum(one * one for one in self.weights.tolist()), relation)
+
+    def exact(self, counts: BinCounts, first: int, last: int) -> NDArray[np.int64]:
+        """Return rows first, ..., last - 1. Private; nothing depends on later bins.
+
+        Raises
+        ------
+        PrivateDataError
+            If there is not one weight for each bin, or there are too many records.
+        """
+        if counts._counts.size != self.weights.size or counts._rows > MOST_RECORDS:
+            raise PrivateDataError(
+                f"{self.name}: expected {self.weights.size:,} bins with at most {MOST_RECORDS:,} records"
+            )
+        return np.convolve(counts._counts[:last], self.weights[:last])[first:last]
+
+
+class PrefixCurator(Door[BinCounts]):
+    """Measures rows in order, each once; parameters as for `Door`."""
+
+    _measured = 0
+    _charge_of_all: Charge | None = None
+
+    def recall_rows(self, charge: Charge, measured: int) -> None:
+        """Take note of the charge on file, and of how many rows were drawn for it. Privacy: A5, C15 in docs/privacy.md."""
+        self.recall(charge, drawn=False)
+        self._charge_of_all, self._measured = charge, measured
+
+    def measure_to(self, rows: PrefixRows, last: int) -> NoisyAnswers:
+        """Charge all rows of the horizon unless they are paid, then draw those that were not drawn, up to `last`.
+
+        Neighbouring relation, sensitivity and theorem: see `PrefixRows.charge`. Privacy: A3, A5, C15 in docs/privacy.md.
+
+        Raises
+        ------
+        BudgetError
+            If the rows were drawn before, the charge on file is another one, or is not reserved; nothing is drawn then.
+        PrivateDataError
+            As `PrefixRows.exact`.
+        """
+        first = self._measured
+        if not first < last <= rows.weights.size:
+            raise BudgetError(
+                f"{first:,} of {rows.weights.size:,} steps were measured, and none is measured again; found the first {last:,}"
+            )
+        charge = rows.charge(self._dataset._public, self._relation)
+        exact = rows.exact(self._dataset, first, last)
+        if self._charge_of_all is None:
+            self._charge_of_all = self._charged(charge)
+        elif self._charge_of_all != charge:
+            raise BudgetError(f"the charge on file is not that of {rows.name!r}")
+        self._measured = last
+        return self._noisy(exact, rows, charge, first=first)

@@ -1,0 +1,430 @@
+"""Prefixes that grow: how many records there are up to each step, answered as the steps pass.
+
+The file is a journal: the plan, the charge for all steps, and the noisy rows of the steps so far, each in one line. Who goes on
+with it reads the charge there, pays nothing more, and draws what was not drawn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Account, Ledger
+from dpopt.accounting.measurements import measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.statement import privacy_statement
+from dpopt.errors import PlanError, TranscriptError
+from dpopt.files.codec import decode
+from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, PrefixRows
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
+from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.queries.ranges.bins import Bins
+from dpopt.releases.folder_files import check_new
+from dpopt.releases.ledgers import open_account, reserved_ledger
+from dpopt.schema.schema import Schema
+from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.release import Asked, Request
+from dpopt.synopses.summaries.noise_bounds import check_confidence
+from dpopt.synopses.synopsis import SynopsisPlan
+from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
+from dpopt.transcript.released import NoisyAnswers
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.open_table import AnyTable
+
+ROWS = "prefixes that grow"
+_KIND, _SEEDED = "prefixes", "not private"
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixPlan(SynopsisPlan):
+    """What is measured of each step.
+
+    Attributes
+    ----------
+    relation : NeighbouringRelation
+        Add-remove.
+    budget : Budget
+    steps : int
+        T, the whole horizon: all bins of the column.
+    scale : float
+        Of the noise of each row, in units of the weights.
+    """
+
+    relation: NeighbouringRelation
+    budget: Budget
+    steps: int
+    scale: float
+
+    @property
+    def size(self) -> None:
+        """No public number of records."""
+        return
+
+    @property
+    def rows(self) -> PrefixRows:
+        """What is asked of the curator."""
+        return PrefixRows(ROWS, self.scale, whole_coefficients(self.steps))
+
+    def charges(self) -> list[Charge]:
+        """Return what all steps cost."""
+        return [self.rows.charge(1, self.relation)]
+
+
+def plan_prefixes(
+    steps: int, budget: Budget, *, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
+) -> PrefixPlan:
+    """Return the plan that spends a budget on the prefixes of so many steps.
+
+    Raises
+    ------
+    PlanError
+        If there are too many steps, or the budget is for Laplace noise, or for other neighbours than add-remove.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    if not 1 <= steps <= MOST_STEPS:
+        raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
+    if not is_gaussian(budget):
+        raise PlanError(
+            "prefixes that grow have Gaussian noise; give --rho, or --epsilon and --delta (a histogram takes pure epsilon)"
+        )
+    if relation is not NeighbouringRelation.ADD_REMOVE:
+        raise PlanError(
+            "prefixes that grow are for add-remove: the number of records of a table that grows is not public"
+        )
+    squared = sum(one * one for one in whole_coefficients(steps).tolist())
+    scale = measurement_scale(squared, amount=whole_amount(budget), gaussian=True)
+    return PrefixPlan(relation, budget, steps, scale)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixAnswer:
+    """How many records there were up to a step, with its error.
+
+    Attributes
+    ----------
+    value : float
+        Unbiased.
+    standard_error : float
+        Of the noise; the same for every table.
+    low, high : float
+        Ends of the interval of a normal error.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Counts of prefixes so far, and what was spent on all that will come. Everything it holds may be published.
+
+    Attributes
+    ----------
+    plan : PrefixPlan
+    bins : Bins
+        The steps.
+    noisy : (t,) int64
+        The noisy rows of the steps so far.
+    privacy : Mapping
+        What was spent, charge by charge.
+    """
+
+    plan: PrefixPlan
+    bins: Bins
+    noisy: NDArray[np.int64]
+    privacy: Mapping[str, Any]
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The number of records up to each step so far, (t,). Those on file never change."""
+        return prefixes_of_rows(self.noisy, self.plan.rows.weights)
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard error of each step of the horizon, (T,)."""
+        return prefix_deviations(self.plan.rows.weights, self.plan.scale)
+
+    def answer(self, step: int, *, confidence: float = 0.95) -> PrefixAnswer:
+        """Return how many records there were in the first steps, as many as `step` says.
+
+        Raises
+        ------
+        PlanError
+            If so many were not measured.
+        """
+        check_confidence(confidence)
+        if not 1 <= step <= self.noisy.size:
+            raise PlanError(
+                f"found step {step:,}; expected one of the {self.noisy.size:,} that were measured"
+            )
+        value, error = float(self.values[step - 1]), float(self.deviations[step - 1])
+        half = float(ndtri(0.5 + confidence / 2)) * error
+        return PrefixAnswer(value, error, value - half, value + half)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Prefixes:
+        """Return what is on file.
+
+        Raises
+        ------
+        TranscriptError
+            If the file is missing, damaged, or something else.
+        """
+        return _State.of(read_journal(Path(path))).released()
+
+
+def prefixes(
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str],
+    column: str,
+    *,
+    steps: int,
+    out: str | os.PathLike[str],
+    ordered: bool = False,
+    noise: Noise | None = None,
+    **asked: Unpack[Asked],
+) -> Prefixes:
+    """Charge for all steps of a column, and release the prefixes of the first ones into a new file.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        The records so far. Private.
+    schema : Schema or path
+        Declares the column's bins, the whole horizon, in the order of time. Public.
+    column : str
+        The column that says when.
+    steps : int
+        How many steps are over, and are measured now.
+    out : path
+        The new file, which `grow` goes on with.
+    ordered : bool
+        Whether the declared values of a categorical column are in the order of time.
+    noise : Noise, optional
+        Anything but the default marks the release as not private.
+    **asked
+        epsilon and delta, or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> days = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, edges=tuple(range(31)))
+    >>> schema, visits = dpopt.Schema((days,)), pandas.DataFrame({"day": [0, 1, 1, 2] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = f"{folder}/visits.jsonl"
+    ...     first = dpopt.prefixes(visits, schema, "day", steps=2, out=file, rho=1)
+    ...     later = dpopt.grow(file, visits, schema, "day", steps=3)
+    >>> later.answer(2) == first.answer(2), abs(later.answer(3).value - 2000) < 50
+    (True, True)
+    """
+    request, target = _asked(asked), Path(out)
+    (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
+    plan = plan_prefixes(bins.number, request.spending(), relation=request.relation)
+    _check_steps(steps, 0, plan)
+    check_new(target)
+    account = open_account(
+        request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None
+    )
+    counts = _counted(request, table, schema, column)
+    with closing(FileJournal(target)) as journal:
+        state = _State(plan, bins)
+        journal.append(state.head())
+        return state.measured(counts, journal, steps, account=account, noise=noise)
+
+
+def grow(
+    file: str | os.PathLike[str],
+    table: AnyTable,
+    schema: Schema | str | os.PathLike[str],
+    column: str,
+    *,
+    steps: int,
+    noise: Noise | None = None,
+    **asked: Unpack[Asked],
+) -> Prefixes:
+    """Measure the steps that are over and were not measured, into the same file. They are paid for.
+
+    Parameters
+    ----------
+    file : path
+        What `prefixes` made. A copy of it that is gone on with as well would draw again: keep one.
+    table, schema, column, steps, noise
+        As for `prefixes`; the table with the records of all steps so far.
+    **asked
+        reading, accept_draft, progress: as for `prefixes`.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw may have been seen.
+    """
+    request = _asked(asked)
+    journal, contents = FileJournal.reopen(Path(file))
+    with closing(journal):
+        state = _State.of(contents)
+        if state.torn or state.charge is None:
+            raise PlanError(
+                "the last draw was interrupted, and may have been seen: what was released stays, and nothing more is drawn. "
+                "Begin another release, with a budget of its own"
+            )
+        _check_steps(steps, state.noisy.size, state.plan)
+        (bins,) = request.declared_bins(schema, (column,), ordered=True)
+        if (bins.name, bins.labels, bins.edges) != (state.bins.name, state.bins.labels, state.bins.edges):
+            raise PlanError(
+                f"the bins of {column!r} are not those of the file; give the schema that it was made with"
+            )
+        return state.measured(_counted(request, table, schema, column), journal, steps, noise=noise)
+
+
+def _asked(asked: Asked) -> Request:
+    request = Request(**asked)
+    if request.reading.person is not None:
+        raise PlanError("--person: which rows of a person come first changes as a table grows; leave it out")
+    return request
+
+
+def _check_steps(steps: int, measured: int, plan: PrefixPlan) -> None:
+    if not measured < steps <= plan.steps:
+        raise PlanError(
+            f"found --steps {steps:,}; {measured:,} of {plan.steps:,} steps were measured: expected {measured + 1:,} to "
+            f"{plan.steps:,}"
+            if measured < plan.steps
+            else f"all {plan.steps:,} steps were measured"
+        )
+
+
+def _counted(
+    request: Request, table: AnyTable, schema: Schema | str | os.PathLike[str], column: str
+) -> BinCounts:
+    declared = request.declared(schema)
+    only = Schema((declared.attributes[declared.names.index(column)],))
+    return BinCounts.of_columns(request.table(table, only), (column,))
+
+
+@dataclass(slots=True)
+class _State:
+    """What a journal says: how far the steps were measured, and with which charge."""
+
+    plan: PrefixPlan
+    bins: Bins
+    noisy: NDArray[np.int64]
+    charge: Charge | None
+    seeded: bool
+    torn: bool
+
+    def __init__(self, plan: PrefixPlan, bins: Bins) -> None:
+        self.plan, self.bins = plan, bins
+        self.noisy, self.charge = np.zeros(0, dtype=np.int64), None
+        self.seeded = self.torn = False
+
+    def head(self) -> dict[str, Any]:
+        """Return the first line."""
+        labels, edges = self.bins.labels, self.bins.edges
+        bins = {
+            "name": self.bins.name,
+            "labels": None if labels is None else list(labels),
+            "edges": None if edges is None else list(edges),
+        }
+        return {"kind": _KIND, "version": 1, "plan": self.plan.to_json(), "bins": bins}
+
+    @classmethod
+    def of(cls, contents: JournalContents) -> _State:
+        """Return the state of a journal; TranscriptError if it is none of prefixes."""
+        try:
+            first = contents.entries[0]
+            if first["kind"] != _KIND or first["version"] != 1:
+                raise TranscriptError("found another file; expected one of 'dpopt prefixes release'")
+            plan, bins = PrefixPlan.from_json(first["plan"]), first["bins"]
+            labels, edges = bins["labels"], bins["edges"]
+            state = cls(
+                plan,
+                Bins(
+                    str(bins["name"]),
+                    plan.steps,
+                    None if labels is None else tuple(map(str, labels)),
+                    None if edges is None else tuple(map(float, edges)),
+                ),
+            )
+            for entry in contents.entries[1:]:
+                state._take(entry)
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            raise TranscriptError(
+                f"the file is none of 'dpopt prefixes release', or damaged: {error}"
+            ) from error
+        state.torn = state.torn or contents.torn
+        return state
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        kind = entry["kind"]
+        if kind == "torn":
+            self.torn = True
+        elif kind == _SEEDED:
+            self.seeded = True
+        elif kind == "charge" and self.charge is None:
+            self.charge = decode(Charge, entry["charge"], "the charge", TranscriptError)
+            if [self.charge] != self.plan.charges():
+                raise TranscriptError("the charge on file is not that of the plan")
+        elif kind == NoisyAnswers.KIND and self.charge is not None and entry["first"] == self.noisy.size:
+            drawn = {name: entry[name] for name in entry if name != "first"}
+            answers = NoisyAnswers.from_json(drawn, self.charge)
+            answers.check_planned(DISCRETE_GAUSSIAN, self.plan.scale, len(answers.values))
+            self.noisy = np.concatenate([self.noisy, answers.values])
+            if self.noisy.size > self.plan.steps:
+                raise TranscriptError("found more steps than the plan has")
+        else:
+            raise TranscriptError(f"found a line of kind {kind!r} out of its place")
+
+    def measured(
+        self,
+        counts: BinCounts,
+        journal: FileJournal,
+        steps: int,
+        *,
+        account: Account | None = None,
+        noise: Noise | None = None,
+    ) -> Prefixes:
+        """Draw the steps that were not drawn, and return all."""
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
+        curator = PrefixCurator(counts, ledger, journal, size=0, noise=noise)
+        if self.charge is not None:
+            curator.recall_rows(self.charge, self.noisy.size)
+        if not ledger.is_private and not self.seeded:
+            journal.append({"kind": _SEEDED})
+            self.seeded = True
+        answers = curator.measure_to(self.plan.rows, steps)
+        self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
+        return self._released_with(ledger)
+
+    def released(self) -> Prefixes:
+        """Return what is on file."""
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), None)
+        if self.charge is not None:
+            ledger.spend(self.charge)
+        return self._released_with(ledger)
+
+    def _released_with(self, ledger: Ledger) -> Prefixes:
+        if self.seeded and ledger.is_private:
+            ledger.mark_not_private(NOT_PRIVATE_DRAWS)
+        return Prefixes(self.plan, self.bins, self.noisy, privacy_statement(self.plan, ledger))
