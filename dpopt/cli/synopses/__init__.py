@@ -3,6 +3,7 @@
 | file | what it holds |
 |---|---|
 | histograms.py | `dpopt histogram` and `dpopt grid`: counts of ordered bins, over one column and over several |
+| prefixes.py | `dpopt prefixes`: counts up to each step, as the steps pass |
 | sorted.py | `dpopt sorted` and `dpopt degrees` |
 | shared.py | the options of all of them, each with one meaning, and how they report |
 | intervals.py | `dpopt intervals`: intervals and boxes of nearly equal counts |

@@ -12,5 +12,6 @@ Next     another inference: one file here, its general program in `dpopt.models`
 | integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
 | grid_least_squares.py | several columns, any shapes of blocks measured, with or without negative cells |
 | closed_forms.py | the closed forms of `dpopt.models.histograms`, with the duals that prove them |
+| prefix_factors.py | prefixes that grow: a triangular strategy in whole numbers, and its answers |
 | sorted/ | sorted counts and degree sequences from noisy ones |
 """

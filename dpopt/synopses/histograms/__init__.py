@@ -7,6 +7,7 @@
 | histogram_plan.py, hierarchy_plan.py | the plans: over bins, over a declared hierarchy |
 | release_histogram.py | from a table, or from counts, to a histogram |
 | histogram.py | the releases: noisy counts, and what is made of them; released counts as CSV files |
+| prefixes.py | prefixes that grow: answered as steps pass, in a journal |
 | estimates.py | the estimates that a user may choose from, by name |
 | grids/ | histograms of several columns: grids of cells |
 | sorted/ | sorted counts and degree sequences |
