@@ -55,11 +55,12 @@ class Bias:
         """Return what the bias stays below with probability 1 - beta over the public projections."""
         if not self.inside:
             return moment_bound(self.moments, beta)
-        return min(
+        found: float = min(
             ((1.0 - self.inside) * one ** (1.0 / power) + self.inside * other ** (1.0 / power))
             / beta ** (1.0 / power)
             for one, other, power in zip(self.moments, self.nearer, _POWERS.tolist(), strict=True)
         )
+        return found
 
     @property
     def typical(self) -> float:

@@ -115,10 +115,11 @@ def isotonic_median(
         high: NDArray[np.float64] = -least_medians(-part[::-1], np.ascontiguousarray(weights[::-1]))[::-1]
         return (least_medians(part, weights) + high) / 2
 
-    middle = np.concatenate([medians(*part) for part in _parts(noisy, heft, breaks)])
+    middle: NDArray[np.float64] = np.concatenate([medians(*part) for part in _parts(noisy, heft, breaks)])
     if np.array_equal(noisy, np.floor(noisy)):
         middle = np.floor(middle + 0.5)
-    return np.clip(middle, least, most)
+    found: NDArray[np.float64] = np.clip(middle, least, most)
+    return found
 
 
 def expected_error_bound(multiplicities: ArrayLike, variance: float) -> float:

@@ -79,7 +79,8 @@ def nearest_sequence(
     if estimate is SortedEstimate.LEAST_ABSOLUTE:
         return isotonic_median(noisy, lower=0, upper=largest, breaks=breaks)
     in_order = np.concatenate([np.sort(part) for part in np.split(noisy, breaks)])
-    return np.clip(in_order, 0, largest).astype(np.float64)
+    found: NDArray[np.float64] = np.clip(in_order, 0, largest).astype(np.float64)
+    return found
 
 
 def with_total(
