@@ -375,7 +375,8 @@ class SortedCountsRelease(Synopsis):
     def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> SortedCountsRelease:
         """Return the release of a statement and its noisy counts."""
         (counts,) = noisy
-        return cls(noisy=counts, privacy=dict(stated["privacy"]), **cls.declared_in(stated))
+        declared = cls.declared_in({"ranked": None, **stated})  # older files have none
+        return cls(noisy=counts, privacy=dict(stated["privacy"]), **declared)
 
     def _estimate(self, name: str | SortedEstimate) -> NDArray[np.float64]:
         wanted = name if isinstance(name, SortedEstimate) else choice(SortedEstimate, name, "estimate")
