@@ -75,8 +75,8 @@ class HalfspaceAnswer:
     value : float
         The estimate, between 0 and 1.
     bound : float
-        How far it is off at most, with the probability `confidence`, if at most the share `inside` of the records has
-        |<x, y>| below `margin`: the sum of the next two. Nobody checks that.
+        How far it is off at most, with the probability `confidence`, if no larger share of the records than was said (`inside`,
+        0 if left out) has |<x, y>| below `margin`: the sum of the next two. Nobody checks that.
     bias : float
         The part of the projections: with half of the rest of the probability, over the public projections, for records that do
         not depend on them; from moments that are estimated on public points.
@@ -86,7 +86,6 @@ class HalfspaceAnswer:
         Root of the mean squared bias of a single record at the worst margin.
     margin : float
         gamma.
-    inside : float
     confidence : float
     """
 
@@ -96,7 +95,6 @@ class HalfspaceAnswer:
     noise: float
     typical: float
     margin: float
-    inside: float
     confidence: float
 
 
@@ -253,7 +251,6 @@ class Halfspaces(PlannedSynopsis):
                     noise=noise,
                     typical=bias.typical,
                     margin=gamma,
-                    inside=inside,
                     confidence=confidence,
                 )
             )

@@ -175,7 +175,6 @@ def test_a_larger_share_within_the_margin_has_a_larger_bound() -> None:
     found = [released.answer("1,1,1,1", inside=inside) for inside in (0.0, 0.1, 0.5, 1.0)]
     bounds = [one.bound for one in found]
     assert bounds == sorted(bounds)
-    assert [one.inside for one in found] == [0.0, 0.1, 0.5, 1.0]
     assert bounds[0] == released.answer("1,1,1,1").bound
     assert bounds[1] - bounds[0] < 0.1
     assert bounds[3] > 0.5
