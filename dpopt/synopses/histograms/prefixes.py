@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
@@ -36,8 +35,8 @@ from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Asked, Request
-from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import SynopsisPlan
 from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
 from dpopt.transcript.released import NoisyAnswers
@@ -111,26 +110,6 @@ def plan_prefixes(
     return PrefixPlan(relation, budget, steps, scale)
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixAnswer:
-    """How many records there were up to a step, with its error.
-
-    Attributes
-    ----------
-    value : float
-        Unbiased.
-    standard_error : float
-        Of the noise; the same for every table.
-    low, high : float
-        Ends of the interval of a normal error.
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False)
 class Prefixes:
     """Counts of prefixes so far, and what was spent on all that will come. Everything it holds may be published.
@@ -161,22 +140,22 @@ class Prefixes:
         """The standard error of each step of the horizon, (T,)."""
         return prefix_deviations(self.plan.rows.weights, self.plan.scale)
 
-    def answer(self, step: int, *, confidence: float = 0.95) -> PrefixAnswer:
-        """Return how many records there were in the first steps, as many as `step` says.
+    def answer(self, step: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
+        """Return how many records there were in the first steps, as many as `step` says; unbiased.
 
         Raises
         ------
         PlanError
             If so many were not measured.
+        WorkloadError
+            If the confidence is not between 0 and 1.
         """
-        check_confidence(confidence)
         if not 1 <= step <= self.noisy.size:
             raise PlanError(
                 f"found step {step:,}; expected one of the {self.noisy.size:,} that were measured"
             )
-        value, error = float(self.values[step - 1]), float(self.deviations[step - 1])
-        half = float(ndtri(0.5 + confidence / 2)) * error
-        return PrefixAnswer(value, error, value - half, value + half)
+        values, errors = self.values[step - 1 : step], self.deviations[step - 1 : step]
+        return range_answers(values, values, errors, confidence)[0]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Prefixes:
