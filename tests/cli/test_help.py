@@ -18,6 +18,7 @@ GROUPS = {
     "schema": "infer check",
     "budget": "create show",
     "histogram": "plan release answer export",
+    "prefixes": "release grow answer",
     "grid": "plan release answer export",
     "intervals": "plan release answer export from-histogram",
     "halfspaces": "plan release answer",
