@@ -288,12 +288,14 @@ def test_parts_are_put_together_where_files_are_read_and_nowhere_else() -> None:
 def test_exact_counts_are_made_for_the_curator_alone() -> None:
     """Which has one maker for all synopses: for what is measured at once, and for sorted counts, whose length comes first."""
     assert callers("CountingCurator") == {PATH, "dpopt/releases/measured_size.py"}
+    assert callers("PrefixCurator") == {"dpopt/synopses/histograms/prefixes.py"}
     assert callers("run.curator") == {SORTED}
     assert callers("run.measured") == {*(room.path for room in ROOMS), *DRIVERS} - {SORTED}
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
     assert exact == {
-        f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "dualquery_curator")
+        f"dpopt/private/curators/{name}.py"
+        for name in ("counting_curator", "dualquery_curator", "prefix_curator")
     }
 
 
