@@ -288,7 +288,7 @@ def test_parts_are_put_together_where_files_are_read_and_nowhere_else() -> None:
 def test_exact_counts_are_made_for_the_curator_alone() -> None:
     """Which has one maker for all synopses: for what is measured at once, and for sorted counts, whose length comes first."""
     assert callers("CountingCurator") == {PATH, "dpopt/releases/measured_size.py"}
-    assert callers("PrefixCurator") == {"dpopt/synopses/histograms/prefixes.py"}
+    assert callers("PrefixCurator") == {PREFIXES}
     assert callers("run.curator") == {SORTED}
     assert callers("run.measured") == {*(room.path for room in ROOMS), *DRIVERS} - {SORTED}
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
@@ -302,6 +302,7 @@ def test_exact_counts_are_made_for_the_curator_alone() -> None:
 HISTOGRAMS = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/histograms/")}
 DRIVERS = [path for path, file in HISTOGRAMS.items() if "Reserved.of" in called(file.tree)]
 PATH, SORTED = "dpopt/synopses/release.py", "dpopt/synopses/histograms/sorted/release_sorted.py"
+PREFIXES = "dpopt/synopses/histograms/prefixes.py"
 STATING = {
     node.name
     for file in HISTOGRAMS.values()
@@ -315,7 +316,8 @@ def test_a_release_of_bins_is_made_by_its_driver_alone() -> None:
     """Each type that states what it cost is constructed in one file, which reserves its plan."""
     assert {"Histogram", "SortedCountsRelease"} <= STATING
     made = {path: called(file.tree) & STATING for path, file in FILES.items()}
-    assert {path for path, kinds in made.items() if kinds} == set(DRIVERS)
+    assert {path for path, kinds in made.items() if kinds} == {*DRIVERS, PREFIXES}
+    assert {"reserved_ledger", "curator.measure_to"} <= called(FILES[PREFIXES].tree)
     assert sorted(kind for kinds in made.values() for kind in kinds) == sorted(STATING)
 
 
