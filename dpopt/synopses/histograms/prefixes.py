@@ -24,7 +24,6 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.files.codec import decode
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, PrefixRows
@@ -38,14 +37,14 @@ from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Asked, Request
 from dpopt.synopses.synopsis import SynopsisPlan
+from dpopt.transcript.growing import SEEDED, Grown, read_grown
 from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
-from dpopt.transcript.released import NoisyAnswers
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 ROWS = "prefixes that grow"
-_KIND, _SEEDED = "prefixes", "not private"
+_KIND = "prefixes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,34 +345,22 @@ class _State:
                     None if edges is None else tuple(map(float, edges)),
                 ),
             )
-            for entry in contents.entries[1:]:
-                state._take(entry)
+            state._take(read_grown(contents.entries[1:], torn=contents.torn))
         except (IndexError, KeyError, TypeError, ValueError) as error:
             raise TranscriptError(
                 f"the file is none of 'dpopt prefixes release', or damaged: {error}"
             ) from error
-        state.torn = state.torn or contents.torn
         return state
 
-    def _take(self, entry: dict[str, Any]) -> None:
-        kind = entry["kind"]
-        if kind == "torn":
-            self.torn = True
-        elif kind == _SEEDED:
-            self.seeded = True
-        elif kind == "charge" and self.charge is None:
-            self.charge = decode(Charge, entry["charge"], "the charge", TranscriptError)
-            if [self.charge] != self.plan.charges():
-                raise TranscriptError("the charge on file is not that of the plan")
-        elif kind == NoisyAnswers.KIND and self.charge is not None and entry["first"] == self.noisy.size:
-            drawn = {name: entry[name] for name in entry if name != "first"}
-            answers = NoisyAnswers.from_json(drawn, self.charge)
-            answers.check_planned(DISCRETE_GAUSSIAN, self.plan.scale, len(answers.values))
-            self.noisy = np.concatenate([self.noisy, answers.values])
-            if self.noisy.size > self.plan.steps:
-                raise TranscriptError("found more steps than the plan has")
-        else:
-            raise TranscriptError(f"found a line of kind {kind!r} out of its place")
+    def _take(self, found: Grown) -> None:
+        plan = self.plan
+        if found.paid is not None and [found.paid] != plan.charges():
+            raise TranscriptError("the charge on file is not that of the plan")
+        if found.noisy.size and (found.noise, found.scale) != (DISCRETE_GAUSSIAN, plan.scale):
+            raise TranscriptError("the noise on file is not that of the plan")
+        if found.noisy.size > plan.steps:
+            raise TranscriptError("found more steps than the plan has")
+        self.charge, self.noisy, self.seeded, self.torn = found.paid, found.noisy, found.seeded, found.torn
 
     def measured(
         self,
@@ -390,7 +377,7 @@ class _State:
         if self.charge is not None:
             curator.recall_rows(self.charge, self.noisy.size)
         if not ledger.is_private and not self.seeded:
-            journal.append({"kind": _SEEDED})
+            journal.append({"kind": SEEDED})
             self.seeded = True
         answers = curator.measure_to(self.plan.rows, steps)
         self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
