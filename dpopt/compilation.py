@@ -1,4 +1,4 @@
-"""How kernels are compiled: without the interpreter lock, kept on disk where that is possible.
+"""How kernels are compiled: without the interpreter lock, kept on disk where that is possible; and what they share.
 
 Only files named kernels or ..._kernels, and compiled.py, import this module: importing numba takes a quarter of a
 second, and nothing that a user sees first may wait for it.
@@ -10,6 +10,13 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np import arrayobj
+from numpy.typing import NDArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,8 +28,98 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     The machine code is cached on disk. numba refuses to decorate when no cache folder is writable (a read-only
     installation without a home folder); then the kernel is compiled anew in every process.
     """
+    return _compiled(function, nogil=True, boundscheck=False)
+
+
+def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that makes no array, into those that call it.
+
+    References to arrays are not counted in it. For a function that is handed many arrays, counting them costs more than its
+    work, and threads would have to do that one after another.
+    """
+    return _compiled(function, nogil=True, boundscheck=False, forceinline=True, _nrt=False)
+
+
+def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+    jit = cast("Callable[..., Callable[[Callable[P, R]], Callable[P, R]]]", numba.njit)
     try:
-        compiled = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+        return jit(cache=True, **options)(function)
     except RuntimeError:
-        compiled = numba.njit(cache=False, nogil=True, boundscheck=False)(function)
-    return cast("Callable[P, R]", compiled)
+        return jit(cache=False, **options)(function)
+
+
+def _take_number(_typing_context, array, _place, _amount):  # type: ignore[no-untyped-def]
+    """Add an amount to one number of an array of int64, and return what it was before, in one step for all threads."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        data = arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
+        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), generate
+
+
+def _give_way(_typing_context):  # type: ignore[no-untyped-def]
+    """Let other threads run (sched_yield of POSIX)."""
+
+    def generate(_context, builder, _signature, _arguments):  # type: ignore[no-untyped-def]
+        of_system = ir.FunctionType(ir.IntType(32), [])
+        function = cgutils.get_or_insert_function(builder.module, of_system, "sched_yield")  # type: ignore[no-untyped-call]
+        return builder.sext(builder.call(function, []), ir.IntType(64))
+
+    return types.int64(), generate
+
+
+LANES = 8
+"""Numbers that `sum_rows` adds up at a time, in registers."""
+
+
+def _sum_rows(_typing_context, values, rows, factors, _count, _first, sums):  # type: ignore[no-untyped-def]
+    """Write to sums[first + i] the sum over r < count of factors[r] * values[rows[r] + first + i], for i < LANES.
+
+    numba leaves such sums to scalars, as LLVM may not keep what lies in arrays in registers.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        kinds = dict(
+            zip(("values", "rows", "factors", "count", "first", "sums"), signature.args, strict=True)
+        )
+        given = dict(zip(kinds, arguments, strict=True))
+
+        def at(name, place):  # type: ignore[no-untyped-def]
+            data = arrayobj.make_array(kinds[name])(context, builder, given[name]).data  # type: ignore[no-untyped-call]
+            return builder.gep(data, [place])
+
+        lanes = ir.VectorType(ir.DoubleType(), LANES)
+        whole = ir.VectorType(context.get_value_type(kinds["values"].dtype), LANES)
+        octets = kinds["values"].dtype.bitwidth // 8
+        total = cgutils.alloca_once_value(builder, ir.Constant(lanes, [0.0] * LANES))  # type: ignore[no-untyped-call]
+        with cgutils.for_range(builder, given["count"]) as loop:
+            place = builder.add(builder.load(at("rows", loop.index)), given["first"])  # type: ignore[no-untyped-call]
+            row = builder.bitcast(at("values", place), whole.as_pointer())  # type: ignore[no-untyped-call]
+            numbers = builder.sitofp(builder.load(row, align=octets), lanes)
+            factor = builder.load(at("factors", loop.index))  # type: ignore[no-untyped-call]
+            nothing, zero = ir.Constant(lanes, ir.Undefined), ir.IntType(32)(0)
+            first_of = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+            spread = builder.shuffle_vector(builder.insert_element(nothing, factor, zero), nothing, first_of)
+            builder.store(builder.fadd(builder.load(total), builder.fmul(numbers, spread)), total)
+        target = builder.bitcast(at("sums", given["first"]), lanes.as_pointer())  # type: ignore[no-untyped-call]
+        builder.store(builder.load(total), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(values, rows, factors, types.int64, types.int64, sums), generate
+
+
+sum_rows = cast(
+    "Callable[[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], int, int, NDArray[np.float64]], None]",
+    intrinsic(_sum_rows),
+)
+take_number = cast("Callable[[NDArray[np.int64], int, int], int]", intrinsic(_take_number))
+give_way = cast("Callable[[], int]", intrinsic(_give_way))
+
+
+@lean_kernel
+def meet(numbers: NDArray[np.int64], place: int, threads: int) -> None:
+    """Wait until as many threads have come here; `numbers[place]` is 0 at first and used for one meeting."""
+    take_number(numbers, place, 1)
+    while take_number(numbers, place, 0) < threads:
+        give_way()

@@ -24,6 +24,7 @@ from dpopt.inference.records import bookkeeping
 from dpopt.inference.records.fit import Pool
 from dpopt.inference.records.layouts import are_worthwhile
 from dpopt.inference.records.start import draw_records
+from dpopt.inference.records.team import BLOCKS
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
@@ -280,11 +281,21 @@ def test_records_are_drawn_as_often_as_their_distributions_say() -> None:
     assert (draw_records(problem, distributions, 40, 2) != records).any()
 
 
-def test_the_same_seed_gives_the_same_records_and_another_seed_others() -> None:
-    problem = mixed_problem(1)
-    settings = FitSettings(records=40, sweeps=2, smoothing=0.001, seed=5)
+@pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.001])
+def test_the_same_seed_gives_the_same_records_with_any_number_of_threads(
+    rules: ThresholdCircuit, smoothing: float
+) -> None:
+    problem = mixed_problem(1, rules=rules)
+    problem = replace(problem, terms=problem.terms[:1])  # marginals alone: with clauses a fit has one thread
+    # Blocks of six records, so that three threads have two each.
+    settings = FitSettings(records=6 * BLOCKS + 5, sweeps=2, smoothing=smoothing, seed=5, threads=1)
     first = fit_records(problem, settings)
-    np.testing.assert_array_equal(first.records, fit_records(problem, replace(settings, threads=1)).records)
+    for threads in (2, 3):
+        again = fit_records(problem, replace(settings, threads=threads))
+        assert again.records.tobytes() == first.records.tobytes()
+        assert again.objective == first.objective
+    assert first.objective == pytest.approx(equal_objective(problem, first.records), rel=1e-9)
     assert (first.records != fit_records(problem, replace(settings, seed=6)).records).any()
 
 

@@ -13,5 +13,6 @@ In: noisy answers with their weights, rules. Out: records, or weights of records
 | table_kernels.py | what a code costs in marginals; sums of one-way marginals |
 | clause_kernels.py | what it costs in clauses of up to three literals, and in others |
 | sweep_kernels.py | sweeps over records, without and with rules |
+| team.py | the threads that sweep together |
 | columns/ | column generation: the master problem and the pricing of the next record |
 """

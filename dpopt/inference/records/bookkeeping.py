@@ -22,6 +22,7 @@ from dpopt.inference.records.layouts import (
     new_truth,
 )
 from dpopt.inference.records.problem import FitProblem
+from dpopt.threads import in_threads
 
 if TYPE_CHECKING:
     from dpopt.inference.records.sweep_kernels import Counters
@@ -53,13 +54,34 @@ class Bookkeeping:
             1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
         )
 
+    @property
+    def has_marginals_only(self) -> bool:
+        """Whether no term holds clauses."""
+        return not len(self.narrow) and not len(self.wide)
+
+    def refresh(self) -> None:
+        """Make the sums over conditions anew: they are sums of real numbers, and drift."""
+        _gather(self.counters)
+
+    def view(self, counters: Counters) -> Counters:
+        """Return the same counts for another thread, with room of its own for the record that it visits."""
+        from dpopt.inference.records.sweep_kernels import Counters
+
+        tables, listed, monomials = counters.tables, counters.listed, counters.monomials
+        place, truth, sight = new_place(tables), new_truth(listed), new_sight(monomials)
+        return Counters(counters.own, tables, place, listed, truth, monomials, sight)
+
     def count(self, records: NDArray[np.int32], threads: int) -> None:
         """Enter records (N, d)."""
         from dpopt.inference.records.table_kernels import count_all
 
         counters, sizes = self.counters, self._problem.sizes
-        if len(self.marginals):
-            count_all(counters.tables, counters.place, self._problem.offsets(), records)
+        offsets, marginals = self._problem.offsets(), len(self.marginals)
+
+        def enter(part: slice[int, int, int]) -> None:
+            count_all(counters.tables, new_place(counters.tables), offsets, records, part.start, part.stop)
+
+        in_threads(enter, marginals, max(1, -(-marginals // threads)), threads, None)
         for clauses, scale, counted in (
             (self.narrow, counters.monomials.scale, counters.monomials.residuals),
             (self.wide, counters.listed.scale, counters.listed.prices),
@@ -69,12 +91,7 @@ class Bookkeeping:
                     counted, scale * clauses.counts(records, sizes, threads), out=counted, casting="unsafe"
                 )
 
-    def refresh(self) -> None:
-        """Make the sums over conditions anew: they are sums of real numbers, and drift."""
-        from dpopt.inference.records.clause_kernels import gather
-
-        if len(self.narrow):
-            gather(self.counters.monomials)
+        _gather(counters)
 
     def objective(self) -> float:
         """Return f of the records that are entered, from their exact counts."""
@@ -105,15 +122,18 @@ class Bookkeeping:
             shapes = marginals.shapes[first : first + len(one)]
             write_prices(tables, first, one.starts[:-1], shapes, by_term[id(term)], -1.0 / unit, 0)
         listed = counters.listed._replace(weights=np.full(len(self.wide.terms), unit))
-        monomials = counters.monomials
-        full = unit * monomials.coefficients[monomials.kinds[monomials.owners], 7]
-        monomials = monomials._replace(weights=np.full(len(self.narrow), unit), full=full)
+        monomials = counters.monomials._replace(weights=np.full(len(self.narrow), unit))
         for clauses, target in ((self.narrow, monomials.residuals), (self.wide, listed.prices)):
             for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
         counters = counters._replace(own=0, tables=tables, listed=listed, monomials=monomials)
-        if len(self.narrow):
-            from dpopt.inference.records.clause_kernels import gather
-
-            gather(counters.monomials)
+        _gather(counters)
         return counters
+
+
+def _gather(counters: Counters) -> None:
+    """Make the sums over conditions anew from the counts."""
+    from dpopt.inference.records.clause_kernels import gather
+
+    if counters.monomials.kinds.size:
+        gather(counters.monomials)

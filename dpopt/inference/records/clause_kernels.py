@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import lean_kernel
 
 
 class Listed(NamedTuple):
@@ -62,12 +62,13 @@ class Truth(NamedTuple):
 
     taken: NDArray[np.uint8]  # (c + 1,) 1 for the columns of its codes; the spare one is 0
     true_literals: NDArray[np.int8]  # (m,)
+    at_home: NDArray[np.uint8]  # (m,) 1 if the clause is true of the record as it is counted
     costs: NDArray[np.float64]  # (c + 1,) the spare column collects rubbish
 
 
-@kernel
+@lean_kernel
 def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> None:
-    """Find the truth of a record at these flat columns (d,), which counts in the prices if `own` is 1."""
+    """Let a record be at home at these flat columns (d,); it counts there in the prices if `own` is 1."""
     truth.taken[:] = 0
     truth.costs[:] = 0.0
     for attribute in range(chosen.size):
@@ -85,6 +86,7 @@ def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> N
             truth.true_literals[clause] = number
             mask = np.int64(listed.accepted[clause])
             near = (mask << 1) >> number & 7  # one literal less, as it is, one literal more
+            truth.at_home[clause] = near >> 1 & 1
             if near in (0, 7):
                 continue
             price = weight * (listed.prices[clause] - (near >> 1 & 1) * out)
@@ -97,11 +99,11 @@ def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> N
                 truth.costs[column] += (1 + 2 * mark) * step * price
 
 
-@kernel
-def turn(listed: Listed, truth: Truth, old: int, new: int, amount: int) -> None:
-    """Let the record leave one column for another; if it counts in the prices (`amount` times), count it anew."""
+@lean_kernel
+def turn(listed: Listed, truth: Truth, old: int, new: int, own: int) -> None:
+    """Let the record leave one column for another; it stays counted at home."""
     width = listed.literals.shape[1]
-    out = np.int64(listed.scale * amount)
+    out = np.int64(listed.scale * own)
     for side in range(
         2
     ):  # "=" literals at the old column turn false, those at the new one true; "!=" the other way
@@ -116,9 +118,7 @@ def turn(listed: Listed, truth: Truth, old: int, new: int, amount: int) -> None:
             after = before + (2 * side - 1) * (1 + 2 * (place >> 31))
             truth.true_literals[clause] = after
             mask = np.int64(listed.accepted[clause])
-            was, now = mask >> before & 1, mask >> after & 1
-            price = listed.weights[term] * (listed.prices[clause] - was * out)
-            listed.prices[clause] += (now - was) * out
+            price = listed.weights[term] * (listed.prices[clause] - np.int64(truth.at_home[clause]) * out)
             if (mask << 1) >> min(before, after) & 15 in (0, 15):
                 continue  # no literal more or less matters, before or after
             for i in range(width):
@@ -134,25 +134,38 @@ def turn(listed: Listed, truth: Truth, old: int, new: int, amount: int) -> None:
     truth.taken[new] = 1
 
 
+@lean_kernel
+def enter_clauses(listed: Listed, truth: Truth) -> None:
+    """Count the record where it stands, and no more where it was at home."""
+    for clause in range(listed.accepted.size):
+        now = np.int64(listed.accepted[clause]) >> np.int64(truth.true_literals[clause]) & 1
+        listed.prices[clause] += (now - np.int64(truth.at_home[clause])) * listed.scale
+
+
 class Monomials(NamedTuple):
-    """m clauses laid out for the search: c flat columns, p = number of kinds (literals' signs and mask)."""
+    """m clauses laid out for the search: c flat columns, p = number of kinds (literals' signs and mask), e literals."""
 
     residuals: NDArray[np.int32]  # (m,) SCALE * (count - target); int64 where int32 does not hold them
     scale: int
     weights: NDArray[np.float64]  # (m,) what a unit of residual counts
+    amounts: NDArray[np.float64]  # (m,) weight * residual, made anew with the sums over columns and pairs
+    coefficients: NDArray[np.float64]  # (p, 8) a_T for the sets T as bits
     columns: NDArray[np.int32]  # (m, 3) column of each literal; c (never taken) in padding
     kinds: NDArray[np.int32]  # (m,)
     truths: NDArray[np.int64]  # (p,) bit z0 + 2 z1 + 4 z2: true for these conditions
-    coefficients: NDArray[np.float64]  # (p, 8) a_T for the sets T as bits
     column_start: NDArray[np.int64]  # (c + 1,) literals at each column
-    entries: NDArray[np.int64]  # 4 * clause + place of the literal
+    entries: NDArray[np.int64]  # (e,) 4 * clause + place of the literal
+    partners: NDArray[np.int16]  # (e, 2) columns of the clause's other literals, that at the next place first
+    patterns: NDArray[
+        np.uint8
+    ]  # (e,) bit a + 2 b: the literal matters with partners of which these are taken
     pair_start: NDArray[
         np.int64
     ]  # (c * c + 1,) clauses of three literals at each two columns, the smaller one first
-    thirds: NDArray[np.int32]  # column of the third literal
+    thirds: NDArray[np.int16]  # column of the third literal
     owners: NDArray[np.int32]  # the clause
-    full: NDArray[np.float64]  # weight * coefficient of all three conditions
-    bends: NDArray[np.float64]  # the same of the flips of the third literal
+    full: NDArray[np.float32]  # coefficient of all three conditions
+    bends: NDArray[np.float64]  # weight * the same of the flips of the third literal
     single: NDArray[np.float64]  # (c + 1,) slope by column
     pair: NDArray[np.float64]  # (c + 1, c + 1) slope by two columns, symmetric
     single_flips: NDArray[np.float64]  # (c + 1,)
@@ -160,24 +173,30 @@ class Monomials(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """What the clauses of three literals add for one record."""
+    """What the clauses say of one record, which is counted at home."""
 
     taken: NDArray[np.uint8]  # (c + 1,)
-    slope: NDArray[np.float64]  # (c + 1,)
+    slope: NDArray[np.float64]  # (c + 1,) as if the record was counted where it stands
     flips: NDArray[np.float64]  # (c + 1,)
+    changes: NDArray[np.int8]  # (m,) by how much truth differs from that at home
+    trail: NDArray[np.int32]  # (m,) the clauses where it has differed, length[0] of them
+    length: NDArray[np.int64]  # (1,)
 
 
-@kernel
+@lean_kernel
 def gather(monomials: Monomials) -> None:
-    """Compute the slopes by column and by pair anew from the residuals."""
-    monomials.single[:] = 0.0
-    monomials.pair[:] = 0.0
+    """Compute the amounts, and the slopes by column and by pair, anew from the residuals."""
+    for column in range(monomials.single.size):
+        monomials.single[column] = 0.0
+        for other in range(monomials.single.size):
+            monomials.pair[column, other] = 0.0
     for clause in range(monomials.residuals.size):
         amount = monomials.residuals[clause] * monomials.weights[clause]
+        monomials.amounts[clause] = amount
         spread(monomials, clause, amount)
 
 
-@kernel
+@lean_kernel
 def spread(monomials: Monomials, clause: int, amount: float) -> None:
     """Add a change of one clause's slope to those of its columns and pairs."""
     kind = monomials.kinds[clause]
@@ -191,113 +210,126 @@ def spread(monomials: Monomials, clause: int, amount: float) -> None:
             monomials.pair[other, one] += share
 
 
-@kernel
+@lean_kernel
 def see(monomials: Monomials, sight: Sight, chosen: NDArray[np.int64]) -> None:
-    """Find what the clauses add for a record at these columns (d,)."""
+    """Let a record be at home at these columns (d,)."""
+    for i in range(sight.length[0]):
+        sight.changes[sight.trail[i]] = 0
+    if sight.length[0] == sight.trail.size:
+        sight.changes[:] = 0
+    sight.length[0] = 0
     sight.taken[:] = 0
-    sight.slope[:] = 0.0
-    sight.flips[:] = 0.0
+    for column in range(sight.slope.size):
+        sight.slope[column] = monomials.single[column]
+        sight.flips[column] = monomials.single_flips[column]
     for attribute in range(chosen.size):
+        add_column(monomials, sight, chosen[attribute], 1.0)
         for other in range(attribute):
             see_pair(monomials, sight, chosen[other], chosen[attribute], 1.0)
         sight.taken[chosen[attribute]] = 1
 
 
-@kernel
+@lean_kernel
+def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> None:
+    """Add (or take away) what pairs with one column of the record add to all others."""
+    slopes, flips = monomials.pair[column], monomials.pair_flips[column]
+    for other in range(slopes.size):
+        sight.slope[other] += sign * slopes[other]
+        sight.flips[other] += sign * flips[other]
+
+
+@lean_kernel
 def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: float) -> None:
     """Add (or take away) what clauses add of which the record has these two columns, low < high."""
     key = low * (monomials.single.size - 1) + high
     for entry in range(monomials.pair_start[key], monomials.pair_start[key + 1]):
         third = monomials.thirds[entry]
-        residual = monomials.residuals[monomials.owners[entry]]
-        sight.slope[third] += sign * monomials.full[entry] * residual
+        sight.slope[third] += sign * monomials.full[entry] * monomials.amounts[monomials.owners[entry]]
         sight.flips[third] += sign * monomials.bends[entry]
 
 
-@kernel
+@lean_kernel
 def add_slopes(
-    monomials: Monomials,
-    sight: Sight,
-    chosen: NDArray[np.int64],
-    attribute: int,
-    first: int,
-    own: int,
-    costs: NDArray[np.float64],
+    monomials: Monomials, sight: Sight, here: int, first: int, own: int, costs: NDArray[np.float64]
 ) -> None:
-    """Add to `costs` what each code of the attribute costs, the others as they are; up to a constant.
+    """Add to `costs` what each code of the attribute at the column `here` costs, the others as they are; up to a constant.
 
-    With `own` 1 the record, at these columns (d,), counts in the residuals.
+    The columns of the attribute begin at `first`; with `own` 1 the record counts in the residuals.
     """
     half = 0.5 * monomials.scale * own
-    here = chosen[attribute] - first
     for i in range(costs.size):
-        column = first + i
-        costs[i] += monomials.single[column] + sight.slope[column]
-    for other in range(chosen.size):
-        if other != attribute:
-            row = monomials.pair[chosen[other], first : first + costs.size]
-            for i in range(costs.size):
-                costs[i] += row[i]
-    if own == 0:
-        return
-    stays = 0.0
-    for i in range(costs.size):
-        flips = monomials.single_flips[first + i] + sight.flips[first + i]
-        costs[i] += half * flips
-        if i == here:
-            stays = flips
-    for other in range(chosen.size):
-        if other != attribute:
-            row = monomials.pair_flips[chosen[other], first : first + costs.size]
-            for i in range(costs.size):
-                costs[i] += half * row[i]
-            stays += row[here]
-    costs[here] -= 2.0 * half * stays
+        costs[i] += sight.slope[first + i] + half * sight.flips[first + i]
+    costs[here - first] -= 2.0 * half * sight.flips[here]
 
 
-@kernel
+@lean_kernel
 def leave(
-    monomials: Monomials, sight: Sight, chosen: NDArray[np.int64], attribute: int, new: int, amount: int
+    monomials: Monomials, sight: Sight, chosen: NDArray[np.int64], attribute: int, new: int, own: int
 ) -> None:
-    """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is left as it is.
-
-    If the record counts in the residuals (`amount` times), it is counted anew.
-    """
-    old = chosen[attribute]
-    sight.taken[old] = 0
-    for other in range(chosen.size):
-        if other != attribute:
-            low, high = min(old, chosen[other]), max(old, chosen[other])
-            see_pair(monomials, sight, low, high, -1.0)
-    if amount:
-        for side in range(2):
-            column = new if side else old
-            step = (2 * side - 1) * amount * monomials.scale
-            for place in range(monomials.column_start[column], monomials.column_start[column + 1]):
-                flip_at(monomials, sight, monomials.entries[place], step)
-    sight.taken[new] = 1
-    for other in range(chosen.size):
-        if other != attribute:
-            low, high = min(new, chosen[other]), max(new, chosen[other])
-            see_pair(monomials, sight, low, high, 1.0)
+    """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is left as it is."""
+    for side in range(2):
+        column = new if side else chosen[attribute]
+        sign = 2.0 * side - 1.0
+        add_column(monomials, sight, column, sign)
+        for other in range(chosen.size):
+            if other != attribute:
+                low, high = min(column, chosen[other]), max(column, chosen[other])
+                see_pair(monomials, sight, low, high, sign)
+        if own:
+            for entry in range(monomials.column_start[column], monomials.column_start[column + 1]):
+                pattern = sight.taken[monomials.partners[entry, 0]]
+                pattern += 2 * sight.taken[monomials.partners[entry, 1]]
+                clause = monomials.entries[entry] >> 2
+                if monomials.patterns[entry] >> pattern & 1 or sight.changes[clause]:
+                    flip_at(monomials, sight, monomials.entries[entry], 2 * side - 1)
+        sight.taken[column] = side
 
 
-@kernel
+@lean_kernel
 def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
-    """Count a clause of which one condition turns true (`step` > 0) or false, the moving attribute having no column yet."""
+    """Note how a clause of which one condition turns true (`step` 1) or false (-1) changes what the record itself counts."""
     clause, place = entry >> 2, entry & 3
-    pattern = 0
+    others = 0
     for i in range(3):
         if i != place:
-            pattern += (1 << i) * sight.taken[monomials.columns[clause, i]]
+            others += (1 << i) * sight.taken[monomials.columns[clause, i]]
+    on = others | 1 << place
     truth = monomials.truths[monomials.kinds[clause]]
-    turn = (truth >> (pattern | 1 << place) & 1) - (truth >> pattern & 1)
-    if turn == 0:
+    before = np.int64(sight.changes[clause])
+    after = before + step * ((truth >> on & 1) - (truth >> others & 1))
+    if before == 0 and after == 0:
         return
-    monomials.residuals[clause] += turn * step
-    amount = turn * step * monomials.weights[clause]
-    spread(monomials, clause, amount)
-    others = 7 ^ (1 << place)
-    if pattern == others:
-        full = monomials.coefficients[monomials.kinds[clause], 7]
-        sight.slope[monomials.columns[clause, place]] += amount * full
+    if before == 0 and sight.length[0] < sight.trail.size:
+        sight.trail[sight.length[0]] = clause
+        sight.length[0] += 1
+    sight.changes[clause] = after
+    old, new = (others, on) if step > 0 else (on, others)
+    unit = monomials.scale * monomials.weights[clause]
+    for i in range(3):
+        bit = 1 << i
+        slope_after = (truth >> (new | bit) & 1) - (truth >> (new & ~bit) & 1)
+        slope_before = (truth >> (old | bit) & 1) - (truth >> (old & ~bit) & 1)
+        column = monomials.columns[clause, i]
+        sight.slope[column] += unit * (after * slope_after - before * slope_before)
+
+
+@lean_kernel
+def enter_monomials(monomials: Monomials, sight: Sight) -> None:
+    """Count the record where it stands, and no more where it was at home."""
+    if sight.length[0] == sight.trail.size:  # it may be incomplete
+        for clause in range(sight.changes.size):
+            enter_clause(monomials, sight, clause)
+    for i in range(sight.length[0]):
+        enter_clause(monomials, sight, int(sight.trail[i]))
+
+
+@lean_kernel
+def enter_clause(monomials: Monomials, sight: Sight, clause: int) -> None:
+    """Count a clause of which the truth differs from that at home."""
+    step = np.int64(sight.changes[clause]) * monomials.scale
+    if step:
+        sight.changes[clause] = 0
+        monomials.residuals[clause] += step
+        amount = step * monomials.weights[clause]
+        monomials.amounts[clause] += amount
+        spread(monomials, clause, amount)

@@ -65,11 +65,14 @@ def new_room(problem: FitProblem) -> Room:
     d, widest = problem.sizes.size, int(problem.sizes.max())
     return Room(
         costs=np.zeros(widest),
+        weights=np.zeros(widest),
         feasible_codes=np.zeros(widest, dtype=np.int64),
+        chosen=np.zeros(d, dtype=np.int64),
         before=np.zeros(d, dtype=np.int64),
         after=np.zeros(d, dtype=np.int64),
         promise=np.zeros(d),
         wanted=np.zeros(d, dtype=np.int64),
+        random=np.zeros(1, dtype=np.uint64),
     )
 
 

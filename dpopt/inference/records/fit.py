@@ -6,7 +6,9 @@ Problem: minimize f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2 over the dist
 records.
 
 Method: block coordinate descent. A sweep takes the records in a public random order; each attribute of a record in turn takes
-the code that lowers f most, all other attributes and records as they are. f never rises. At a temperature tau > 0 the code
+the code that lowers f most, all other attributes and records as they are. f never rises, but for this: of many records, one in
+400 is visited against the counts before the others of its block changed (`team.BLOCKS`), so that threads share the work
+and the records do not depend on how many threads there are. At a temperature tau > 0 the code
 is drawn instead (Gibbs sampling of the distribution of N records proportional to prior * exp(-f / tau)): records then spread
 over what the noise cannot tell apart, where best responses fit the noise itself.
 
@@ -24,9 +26,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, frozen
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.column_generation import generate_columns
-from dpopt.inference.records.feasible_layout import lay_out_feasible, new_room
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
-from dpopt.inference.records.start import check_one_way, choices_of, estimated_one_way, start_records
+from dpopt.inference.records.start import check_one_way, estimated_one_way, start_records
+from dpopt.inference.records.team import Team
 from dpopt.public_random import PublicRandom
 
 ORDER, DRAWS = 1, 0  # numbers of public random streams
@@ -46,7 +48,7 @@ class Pool:
     seed
         Of orders and draws.
     threads
-        For counting the records at the start.
+        How many work at once; the records do not depend on it.
     """
 
     def __init__(
@@ -60,28 +62,27 @@ class Pool:
         self.records = np.array(records, dtype=np.int32, order="C")
         self._keeping = Bookkeeping(problem, len(self.records))
         self._keeping.count(self.records, threads)
-        self._choices = choices_of(problem, one_way)
-        self._feasible = lay_out_feasible(problem) if problem.rules.number_of_rules else None
-        self._room = new_room(problem)
+        self._team = Team(problem, one_way, threads)
         self._largest_weight = max((term.weight for term in problem.terms), default=1.0)
         self._order = PublicRandom(seed << 32 | ORDER)
-        self._random = np.array([seed << 32 | DRAWS], dtype=np.uint64)
+        self._draws = PublicRandom(seed << 32 | DRAWS)
 
     def sweep(self, temperature: float) -> int:
         """Give every record, in a public random order, its best code in each attribute (or a draw); return the changes."""
-        from dpopt.inference.records.sweep_kernels import GAIN, sweep, sweep_feasibly
+        from dpopt.inference.records.sweep_kernels import GAIN
 
         self._keeping.refresh()
-        counters, choices, records = self._keeping.counters, self._choices, self.records
-        order = np.argsort(self._order.words(len(records)), kind="stable")
-        scaled = temperature * float(len(records)) ** 2
-        if self._feasible is None:
-            return int(sweep(counters, choices, records, order, 1, 0.0, scaled, self._random))
-        feasible, room, gain = self._feasible, self._room, GAIN / self._largest_weight
-        moved = sweep_feasibly(
-            counters, choices, feasible, room, records, order, 1, scaled, gain, self._random
+        number, before = len(self.records), self.records
+        self.records = self._team.sweep(
+            self._keeping,
+            self._keeping.counters,
+            before,
+            np.argsort(self._order.words(number), kind="stable"),
+            self._draws.words(number),
+            temperature=temperature * float(number) ** 2,
+            gain=GAIN / self._largest_weight,
         )
-        return int(moved)
+        return int(np.count_nonzero(self.records != before))
 
     def objective(self) -> float:
         """Return f of the records, from their exact counts."""

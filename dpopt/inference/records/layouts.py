@@ -100,6 +100,7 @@ def scale_of(largest: float, records: float) -> tuple[int, type[np.int32 | np.in
 
 def lay_out_tables(problem: FitProblem, marginals: MarginalTerms, records: int) -> Tables:
     """Return tables without records, for up to `records` of them that are to have the values of the terms."""
+    from dpopt.compilation import LANES
     from dpopt.inference.records import table_kernels as kernels
 
     scale, dtype = scale_of(marginals.largest_value(), records)
@@ -110,18 +111,18 @@ def lay_out_tables(problem: FitProblem, marginals: MarginalTerms, records: int) 
     slot[marginal, turn] = np.arange(marginal.size)
     sizes = marginals.cells[marginal]
     steps = _steps(marginals.shapes[marginal], turn)
-    peers = slot[marginal]
+    of_marginal = np.where(slot >= 0, groups.of_slot[slot], groups.attribute.size)
+    others = np.broadcast_to(np.arange(used.shape[1]), steps.shape) != turn[:, None]
     tables = kernels.Tables(
-        prices=np.empty(int(sizes.sum()), dtype=dtype),
+        prices=np.zeros(int(sizes.sum()) + LANES, dtype=dtype),
         scale=scale,
         weights=marginals.weights[marginal] / scale,
-        marginals=marginal,
         firsts=np.cumsum(sizes) - sizes,
-        groups=np.where(peers >= 0, groups.of_slot[peers], -1),
+        others=of_marginal[marginal][others].reshape(turn.size, used.shape[1] - 1),
+        other_steps=steps[others].reshape(turn.size, used.shape[1] - 1),
+        groups=of_marginal,
+        slots=slot,
         steps=steps,
-        peers=peers,
-        peer_steps=np.where(peers >= 0, steps[peers, turn[:, None]], 0),
-        last_slots=slot[np.arange(len(marginals)), used.sum(axis=1) - 1],
         group_start=groups.starts,
         group_attribute=groups.attribute,
         slot_start=groups.slot_start,
@@ -153,13 +154,19 @@ def marginal_error(tables: Tables, marginals: MarginalTerms, records: int) -> fl
 
 def new_place(tables: Tables) -> Place:
     """Return a place; `put` fills it in."""
+    from dpopt.compilation import LANES
     from dpopt.inference.records.table_kernels import Place
 
+    groups = tables.group_attribute.size + 1
+    widest = int(np.diff(tables.slot_start).max(initial=1))
+    largest = int(np.diff(tables.code_start).max(initial=1))
     return Place(
-        cell=np.zeros(tables.firsts.size, dtype=np.int64),
-        missing=np.zeros(tables.last_slots.size, dtype=np.int64),
-        position=np.zeros(tables.group_attribute.size, dtype=np.int64),
-        sums=np.zeros(int(np.diff(tables.code_start).max(initial=1))),
+        position=np.zeros(groups, dtype=np.int64),
+        home=np.zeros(groups, dtype=np.int64),
+        state=np.zeros(groups, dtype=np.int64),
+        rows=np.zeros(widest, dtype=np.int64),
+        charges=np.zeros(widest),
+        sums=np.zeros(-(-largest // LANES) * LANES),
     )
 
 
@@ -379,6 +386,7 @@ def new_truth(listed: Listed) -> Truth:
     return Truth(
         taken=np.zeros(columns, dtype=np.uint8),
         true_literals=np.zeros(listed.accepted.size, dtype=np.int8),
+        at_home=np.zeros(listed.accepted.size, dtype=np.uint8),
         costs=np.zeros(columns, dtype=np.float64),
     )
 
@@ -438,26 +446,50 @@ def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -
             if k != i:
                 np.add.at(pair_flips, (columns[:, k], columns[:, i]), weights * flips[kind, i, 1 << k])
     thirds, owners, places, pair_start = _pairs(columns, used.all(axis=1), spare)
+    entries = place[used][order]
     return Monomials(
         residuals=(-fixed_targets(clauses, records, scale)).astype(dtype),
         scale=scale,
         weights=weights,
+        amounts=np.zeros(m),
+        coefficients=coefficients,
         columns=columns.astype(np.int32),
         kinds=kind.astype(np.int32).reshape(-1),
         truths=(tables.astype(np.int64) << np.arange(8)).sum(axis=1),
-        coefficients=coefficients,
         column_start=_starts(np.bincount(columns[used], minlength=spare)),
-        entries=place[used][order],
+        entries=entries,
+        partners=_partners(columns, entries),
+        patterns=_patterns(tables, kind.reshape(-1), entries),
         pair_start=pair_start,
-        thirds=thirds,
+        thirds=thirds.astype(np.int16),
         owners=owners,
-        full=weights[owners] * coefficients[kind[owners], 7],
-        bends=weights[owners] * flips[kind[owners], places, 7 ^ (1 << places)],
+        full=coefficients[kind[owners], 7].astype(np.float32),
+        bends=(weights[owners] * flips[kind[owners], places, 7 ^ (1 << places)]).astype(np.float64),
         single=np.zeros(spare + 1),
         pair=np.zeros((spare + 1, spare + 1)),
         single_flips=single_flips,
         pair_flips=pair_flips,
     )
+
+
+def _partners(columns: NDArray[np.int32], entries: NDArray[np.int64]) -> NDArray[np.int16]:
+    """Return the other two columns of the clause of each entry, (e, 2)."""
+    clause, place = entries >> 2, entries & 3
+    others = [columns[clause, (place + step) % WIDTH] for step in (1, 2)]
+    return np.stack(others, axis=1).astype(np.int16)
+
+
+def _patterns(
+    tables: NDArray[np.bool_], kind: NDArray[np.int64], entries: NDArray[np.int64]
+) -> NDArray[np.uint8]:
+    """Return for each entry, as bits, which of its two partners' four patterns make the truth depend on its own literal."""
+    kinds, place = kind[entries >> 2], entries & 3
+    result = np.zeros(entries.size, dtype=np.uint8)
+    for pattern in range(4):
+        others = (pattern & 1) << (place + 1) % WIDTH | (pattern >> 1) << (place + 2) % WIDTH
+        depends = tables[kinds, others] != tables[kinds, others | 1 << place]
+        result |= (depends << pattern).astype(np.uint8)
+    return result
 
 
 def _truth_tables(kinds: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -513,5 +545,12 @@ def new_sight(monomials: Monomials) -> Sight:
     """Return room for what the clauses add for a record; `see` fills it in."""
     from dpopt.inference.records.clause_kernels import Sight
 
-    size = monomials.single.size
-    return Sight(np.zeros(size, dtype=np.uint8), np.zeros(size), np.zeros(size))
+    size, m = monomials.single.size, monomials.residuals.size
+    return Sight(
+        taken=np.zeros(size, dtype=np.uint8),
+        slope=np.zeros(size),
+        flips=np.zeros(size),
+        changes=np.zeros(m, dtype=np.int8),
+        trail=np.zeros(m, dtype=np.int32),
+        length=np.zeros(1, dtype=np.int64),
+    )

@@ -17,19 +17,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import kernel, lean_kernel, meet, take_number
 from dpopt.inference.records.clause_kernels import (
     Listed,
     Monomials,
     Sight,
     Truth,
     add_slopes,
+    enter_clauses,
+    enter_monomials,
     leave,
     look,
     see,
     turn,
 )
-from dpopt.inference.records.table_kernels import Place, Tables, add_costs, put, shift
+from dpopt.inference.records.table_kernels import Place, Tables, add_costs, enter, positions_of, put, shift
 from dpopt.solvers.local_search.kernels import next_unit
 from dpopt.solvers.local_search.rules_kernels import (
     EVERYTHING,
@@ -54,7 +56,11 @@ class Choices(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """Where records are counted, and where the record under consideration stands there."""
+    """Where records are counted, and where the record under consideration stands there.
+
+    A visit changes where the record stands, and no count: the record stays counted at home, where it stood when the visit
+    began, and is taken out of the prices there. So threads visit different records at once.
+    """
 
     own: int  # 1: that record is one of those that are counted; 0: the counters only price records
     tables: Tables
@@ -65,9 +71,9 @@ class Counters(NamedTuple):
     sight: Sight
 
 
-@kernel
+@lean_kernel
 def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64]) -> None:
-    """Find where a record with these columns (d,) stands."""
+    """Let a record be at home at these columns (d,)."""
     put(counters.tables, counters.place, choices.first_column, chosen)
     if counters.listed.accepted.size:
         look(counters.listed, counters.truth, chosen, counters.own)
@@ -75,7 +81,7 @@ def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64
         see(counters.monomials, counters.sight, chosen)
 
 
-@kernel
+@lean_kernel
 def price_codes(
     counters: Counters,
     choices: Choices,
@@ -92,17 +98,17 @@ def price_codes(
         costs[:] = 0.0
     add_costs(counters.tables, counters.place, attribute, counters.own, costs)
     if counters.monomials.kinds.size:
-        add_slopes(counters.monomials, counters.sight, chosen, attribute, first, counters.own, costs)
+        add_slopes(counters.monomials, counters.sight, chosen[attribute], first, counters.own, costs)
 
 
-@kernel
+@lean_kernel
 def change_code(
     counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
 ) -> None:
-    """Give the record another column, and count it anew if it counts."""
+    """Give the record another column; it stays counted at home."""
     first = choices.first_column[attribute]
     old = chosen[attribute]
-    shift(counters.tables, counters.place, attribute, column - first, counters.own)
+    shift(counters.tables, counters.place, attribute, column - first)
     if counters.listed.accepted.size:
         turn(counters.listed, counters.truth, old, column, counters.own)
     if counters.monomials.kinds.size:
@@ -110,25 +116,21 @@ def change_code(
     chosen[attribute] = column
 
 
-@kernel
+@lean_kernel
 def columns_of(choices: Choices, record: NDArray[np.int32], chosen: NDArray[np.int64]) -> None:
     """Write the flat columns of a record (d,)."""
     for attribute in range(chosen.size):
         chosen[attribute] = choices.first_column[attribute] + record[attribute]
 
 
-@kernel
-def write_codes(choices: Choices, chosen: NDArray[np.int64], record: NDArray[np.int32]) -> int:
-    """Write the record of these flat columns (d,), and return how many of its codes change."""
-    moved = 0
+@lean_kernel
+def write_codes(choices: Choices, chosen: NDArray[np.int64], record: NDArray[np.int32]) -> None:
+    """Write the record of these flat columns (d,)."""
     for attribute in range(chosen.size):
-        code = chosen[attribute] - choices.first_column[attribute]
-        moved += code != record[attribute]
-        record[attribute] = code
-    return moved
+        record[attribute] = chosen[attribute] - choices.first_column[attribute]
 
 
-@kernel
+@lean_kernel
 def cheapest(costs: NDArray[np.float64], codes: NDArray[np.int64], old: int, least: float) -> int:
     """Return the first allowed code of least cost; the old one if none is cheaper by more than the share `least`."""
     code = old
@@ -138,73 +140,179 @@ def cheapest(costs: NDArray[np.float64], codes: NDArray[np.int64], old: int, lea
     return code if costs[code] < costs[old] - least * abs(costs[old]) else old
 
 
-@kernel
+LEAST_EXPONENT = -40.0
+"""Of a code's probability over that of the likeliest; any less likely one is drawn never."""
+
+
+@lean_kernel
 def draw(
     costs: NDArray[np.float64],
     codes: NDArray[np.int64],
     log_prior: NDArray[np.float64],
     temperature: float,
     unit: float,
+    room: NDArray[np.float64],
 ) -> int:
-    """Return a code with probability proportional to prior * exp(-cost / temperature); `costs` is overwritten."""
+    """Return a code with probability proportional to prior * exp(-cost / temperature), to 1e-5 of itself.
+
+    exp(x) is the 256th power of four terms of the series of exp(x / 256): arithmetic alone, the same on every machine, and
+    on several codes at a time.
+    """
+    number, inverse = codes.size, 1.0 / temperature
     top = -np.inf
-    for i in range(codes.size):
-        code = codes[i]
-        costs[code] = log_prior[code] - costs[code] / temperature
-        top = max(top, costs[code])
-    total = 0.0
-    for i in range(codes.size):
-        total += math.exp(costs[codes[i]] - top)
-    rest = unit * total
-    for i in range(codes.size):
-        rest -= math.exp(costs[codes[i]] - top)
+    for i in range(number):
+        room[i] = log_prior[codes[i]] - costs[codes[i]] * inverse
+        top = max(top, room[i])
+    for i in range(number):
+        exponent = room[i] - top
+        x = max(LEAST_EXPONENT, exponent) * (1.0 / 256)
+        power = 1.0 + x * (1.0 + x * (1.0 / 2 + x * (1.0 / 6 + x * (1.0 / 24))))
+        power *= power
+        power *= power
+        power *= power
+        power *= power
+        power *= power
+        power *= power
+        power *= power
+        room[i] = power * power
+    rest = 0.0
+    for i in range(number):
+        rest += room[i]
+    rest *= unit
+    for i in range(number):
+        rest -= room[i]
         if rest < 0.0:
             return int(codes[i])
-    return int(codes[codes.size - 1])
+    return int(codes[number - 1])
 
 
-@kernel
-def sweep(
+class Room(NamedTuple):
+    """Room to work in, for d attributes and c columns."""
+
+    costs: NDArray[np.float64]  # (largest number of codes,)
+    weights: NDArray[np.float64]  # the same
+    feasible_codes: NDArray[np.int64]  # the same
+    chosen: NDArray[np.int64]  # (d,) columns of the record that is visited
+    before: NDArray[np.int64]  # (d,)
+    after: NDArray[np.int64]  # (d,)
+    promise: NDArray[np.float64]  # (d,) how much a code that breaks rules would be better
+    wanted: NDArray[np.int64]  # (d,) and which column it is
+    random: NDArray[np.uint64]  # (1,) state of the draws
+
+
+class Team(NamedTuple):
+    """How the threads of one sweep divide its work: all records in an order, `block` of them at a time.
+
+    The records of a block are visited against the counts at its beginning, and then counted where they ended. So the result
+    does not depend on the number of threads, nor on which of them does what. Where there are clauses, blocks are of one record.
+    """
+
+    order: NDArray[np.int64]
+    block: int
+    threads: int
+    numbers: NDArray[np.int64]  # what is taken next, and who is there, NUMBERS of each block; 0 at first
+    seeds: NDArray[np.uint64]  # (r,) of the draws of each record
+
+
+NUMBERS = 4
+PIECES = 8
+"""Of the marginals, when the records of a block are counted anew."""
+
+ROWS = 2
+"""Records that a thread takes at a time."""
+
+
+@lean_kernel
+def settle(
+    team: Team,
     counters: Counters,
     choices: Choices,
+    room: Room,
     records: NDArray[np.int32],
-    order: NDArray[np.int64],
+    after: NDArray[np.int32],
+    begin: int,
+) -> None:
+    """Wait for the visits of the block that begins at a place of the order, and count its records where they ended."""
+    numbers = NUMBERS * (begin // team.block)
+    meet(team.numbers, numbers + 1, team.threads)
+    if counters.own == 0:
+        return
+    if counters.listed.accepted.size:  # blocks are of one record, whose visit is at hand
+        enter_clauses(counters.listed, counters.truth)
+    if counters.monomials.kinds.size:
+        enter_monomials(counters.monomials, counters.sight)
+    tables, place, old, new = counters.tables, counters.place, room.before, room.after
+    end = min(begin + team.block, team.order.size)
+    piece = take_number(team.numbers, numbers + 2, 1)
+    while piece < PIECES:
+        first = tables.groups.shape[0] * piece // PIECES
+        last = tables.groups.shape[0] * (piece + 1) // PIECES
+        for visited in range(begin, end):
+            row = team.order[visited]
+            columns_of(choices, records[row], old)
+            columns_of(choices, after[row], new)
+            moved = False
+            for attribute in range(old.size):
+                moved |= old[attribute] != new[attribute]
+            if moved:
+                positions_of(tables, choices.first_column, old, place.home)
+                positions_of(tables, choices.first_column, new, place.position)
+                enter(tables, place.home, place.position, first, last)
+        piece = take_number(team.numbers, numbers + 2, 1)
+    meet(team.numbers, numbers + 3, team.threads)
+
+
+@lean_kernel
+def sweep(
+    team: Team,
+    counters: Counters,
+    choices: Choices,
+    room: Room,
+    records: NDArray[np.int32],
+    after: NDArray[np.int32],
     passes: int,
     least: float,
     temperature: float,
-    random: NDArray[np.uint64],
-) -> int:
-    """Give the records in this order their best code in each attribute, or a draw; return the number of changed codes.
+) -> None:
+    """Write to `after` the records (r, d), each with its best code in each attribute, or a draw; see `Team`.
 
     A record is passed over up to `passes` times, as long as its codes change; `least` is that of `cheapest`. `temperature` is
-    N^2 times that of the settings; 0 takes the best code.
+    N^2 times that of the settings; 0 takes the best code. Each thread of the team has counters
+    with the same counts, and a room, of its own.
     """
-    moved = 0
-    room = np.empty(np.max(np.diff(choices.first_column)))
-    chosen = np.empty(records.shape[1], dtype=np.int64)
-    for row in order:
-        columns_of(choices, records[row], chosen)
-        open_counters(counters, choices, chosen)
-        for _ in range(passes):
-            changed = False
-            for attribute in choices.attributes:
-                first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
-                costs = room[: last - first]
-                old = chosen[attribute] - first
-                price_codes(counters, choices, chosen, attribute, costs)
-                allowed = choices.codes[choices.code_start[attribute] : choices.code_start[attribute + 1]]
-                if temperature > 0.0:
-                    prior = choices.log_prior[first:last]
-                    new = draw(costs, allowed, prior, temperature, next_unit(random))
-                else:
-                    new = cheapest(costs, allowed, old, least)
-                if new != old:
-                    change_code(counters, choices, chosen, attribute, first + new)
-                    changed = True
-            if not changed:
-                break
-        moved += write_codes(choices, chosen, records[row])
-    return moved
+    chosen, random = room.chosen, room.random
+    for begin in range(0, team.order.size, team.block):
+        numbers = NUMBERS * (begin // team.block)
+        end = min(begin + team.block, team.order.size)
+        first_row = begin + take_number(team.numbers, numbers, ROWS)
+        while first_row < end:
+            for place in range(first_row, min(first_row + ROWS, end)):
+                row = team.order[place]
+                random[0] = team.seeds[row]
+                columns_of(choices, records[row], chosen)
+                open_counters(counters, choices, chosen)
+                for _ in range(passes):
+                    changed = False
+                    for attribute in choices.attributes:
+                        first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
+                        costs = room.costs[: last - first]
+                        old = chosen[attribute] - first
+                        price_codes(counters, choices, chosen, attribute, costs)
+                        start, stop = choices.code_start[attribute], choices.code_start[attribute + 1]
+                        allowed = choices.codes[start:stop]
+                        if temperature > 0.0:
+                            prior = choices.log_prior[first:last]
+                            new = draw(costs, allowed, prior, temperature, next_unit(random), room.weights)
+                        else:
+                            new = cheapest(costs, allowed, old, least)
+                        if new != old:
+                            change_code(counters, choices, chosen, attribute, first + new)
+                            changed = True
+                    if not changed:
+                        break
+                write_codes(choices, chosen, after[row])
+            first_row = begin + take_number(team.numbers, numbers, ROWS)
+        settle(team, counters, choices, room, records, after, begin)
 
 
 LONGEST = 100
@@ -218,17 +326,6 @@ CHARGE = 4096.0
 
 ATTEMPTS = 3
 """Compound moves that a visit tries, those that promise most first."""
-
-
-class Room(NamedTuple):
-    """Room to work in, for d attributes and c columns."""
-
-    costs: NDArray[np.float64]  # (largest number of codes,)
-    feasible_codes: NDArray[np.int64]  # (largest number of codes,)
-    before: NDArray[np.int64]  # (d,)
-    after: NDArray[np.int64]  # (d,)
-    promise: NDArray[np.float64]  # (d,) how much a code that breaks rules would be better
-    wanted: NDArray[np.int64]  # (d,) and which column it is
 
 
 @kernel
@@ -301,9 +398,9 @@ def visit(
             room.wanted[attribute] = first + wanted
         if temperature > 0.0 and number > 1:
             prior = choices.log_prior[first:last]
-            new = draw(costs, room.feasible_codes[:number], prior, temperature, next_unit(random))
-            # `draw` overwrites the costs with log prior - cost / temperature.
-            changed += (prior[new] - costs[new]) * temperature - before
+            feasible_codes = room.feasible_codes[:number]
+            new = draw(costs, feasible_codes, prior, temperature, next_unit(random), room.weights)
+            changed += costs[new] - before
         elif temperature <= 0.0:
             changed += best - before
         else:
@@ -382,30 +479,42 @@ def respond_feasibly(
 
 @kernel
 def sweep_feasibly(
+    team: Team,
     counters: Counters,
     choices: Choices,
     feasible: Ruled,
     room: Room,
     records: NDArray[np.int32],
-    order: NDArray[np.int64],
+    after: NDArray[np.int32],
     passes: int,
     temperature: float,
     gain: float,
-    random: NDArray[np.uint64],
-) -> int:
-    """Do what `sweep` does for records that are feasible before and after, with compound moves; `gain` makes a price a gain."""
-    moved = 0
-    chosen = np.empty(records.shape[1], dtype=np.int64)
-    for row in order:
-        columns_of(choices, records[row], chosen)
-        open_counters(counters, choices, chosen)
-        set_record(feasible, chosen)
-        for _ in range(passes):
-            changed = respond_feasibly(counters, choices, feasible, room, chosen, temperature, gain, random)
-            if changed * gain > -1e-9:
-                break
-        moved += write_codes(choices, chosen, records[row])
-    return moved
+) -> None:
+    """Do what `sweep` does for records that are feasible before and after, with compound moves; `gain` makes a price a gain.
+
+    Each thread has a `feasible` of its own too.
+    """
+    chosen, random = room.chosen, room.random
+    for begin in range(0, team.order.size, team.block):
+        numbers = NUMBERS * (begin // team.block)
+        end = min(begin + team.block, team.order.size)
+        first_row = begin + take_number(team.numbers, numbers, ROWS)
+        while first_row < end:
+            for place in range(first_row, min(first_row + ROWS, end)):
+                row = team.order[place]
+                random[0] = team.seeds[row]
+                columns_of(choices, records[row], chosen)
+                open_counters(counters, choices, chosen)
+                set_record(feasible, chosen)
+                for _ in range(passes):
+                    changed = respond_feasibly(
+                        counters, choices, feasible, room, chosen, temperature, gain, random
+                    )
+                    if changed * gain > -1e-9:
+                        break
+                write_codes(choices, chosen, after[row])
+            first_row = begin + take_number(team.numbers, numbers, ROWS)
+        settle(team, counters, choices, room, records, after, begin)
 
 
 @kernel

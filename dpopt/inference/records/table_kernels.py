@@ -20,26 +20,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import LANES, kernel, lean_kernel, sum_rows
 
 
 class Tables(NamedTuple):
     """M marginals with e slots laid out for the search; d attributes, c groups of slots of equal attribute and codes.
 
     Slots are in the order of their groups, groups in that of their attributes: a visit of an attribute reads one stretch
-    of each array.
+    of each array. Padding names the spare group c, whose only position is 0.
     """
 
-    prices: NDArray[np.int32]  # (p,) the tables of all slots; int64 where int32 does not hold them
+    prices: NDArray[np.int32]  # (p + LANES,) the tables of all slots; int64 where int32 does not hold them
     scale: int  # SCALE, even
     weights: NDArray[np.float64]  # (e,) what a unit of price counts
-    marginals: NDArray[np.int64]  # (e,) the slot's marginal
     firsts: NDArray[np.int64]  # (e,) where the slot's table begins
-    groups: NDArray[np.int64]  # (e, k) groups of the marginal's attributes, in its order; -1 in padding
-    steps: NDArray[np.int64]  # (e, k) by how much the cell moves with the position in that group
-    peers: NDArray[np.int64]  # (e, k) the slots of the same marginal, the own one too; -1 in padding
-    peer_steps: NDArray[np.int64]  # (e, k) by how much their cells move with the position in the own group
-    last_slots: NDArray[np.int64]  # (M,) the slot whose table is in the order of the cells
+    others: NDArray[np.int64]  # (e, k - 1) groups of the marginal's other attributes
+    other_steps: NDArray[np.int64]  # (e, k - 1) by how much the cell moves with the position in that group
+    groups: NDArray[np.int64]  # (M, k) groups of the marginal's attributes, in its order
+    slots: NDArray[np.int64]  # (M, k) the slots of the marginal; -1 in padding
+    steps: NDArray[
+        np.int64
+    ]  # (e, k) by how much the cell moves with the position in each of the marginal's groups
     group_start: NDArray[np.int64]  # (d + 1,) groups of each attribute
     group_attribute: NDArray[np.int64]  # (c,)
     slot_start: NDArray[np.int64]  # (c + 1,) slots of each group
@@ -50,111 +51,148 @@ class Tables(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where one record stands in the tables."""
+    """Where one record stands in the tables, and where it is counted: at home. Visits change no price.
 
-    cell: NDArray[np.int64]  # (e,) place in each slot's table; codes that a marginal leaves out add nothing
-    missing: NDArray[
-        np.int64
-    ]  # (M,) how many codes of the record the marginal leaves out: it is in a cell if this is 0
-    position: NDArray[np.int64]  # (c,) position of the record's code in each group, -1 if it is left out
-    sums: NDArray[np.float64]  # room to work in, as long as the largest group
+    The group c is spare: it is always at home at position 0.
+    """
+
+    position: NDArray[np.int64]  # (c + 1,) position of the record's code in each group, -1 if it is left out
+    home: NDArray[np.int64]  # (c + 1,) the same of the code with which it is counted
+    state: NDArray[np.int64]  # (c + 1,) 1 if it is not at home, plus LEFT_OUT if the code is left out
+    rows: NDArray[np.int64]  # room to work in, as long as there are slots in a group
+    charges: NDArray[np.float64]  # the same
+    sums: NDArray[np.float64]  # room to work in, as long as the largest group, rounded up to LANES
 
 
-@kernel
-def put(tables: Tables, place: Place, first_column: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
-    """Find the place of a record of these flat columns (d,)."""
-    place.missing[:] = 0
-    for group in range(place.position.size):
+LEFT_OUT = 1 << 16
+
+
+@lean_kernel
+def positions_of(
+    tables: Tables, first_column: NDArray[np.int64], chosen: NDArray[np.int64], positions: NDArray[np.int64]
+) -> None:
+    """Write the position in each group (c + 1,) of a record of these flat columns (d,)."""
+    for group in range(tables.group_attribute.size):
         attribute = tables.group_attribute[group]
         code = chosen[attribute] - first_column[attribute]
-        position = tables.group_place[tables.place_start[group] + code]
-        place.position[group] = position
-        if position < 0:
-            for slot in range(tables.slot_start[group], tables.slot_start[group + 1]):
-                place.missing[tables.marginals[slot]] += 1
-    for slot in range(tables.firsts.size):
-        cell = tables.firsts[slot]
-        for turn in range(tables.groups.shape[1]):
-            group = tables.groups[slot, turn]
-            if group < 0:
+        positions[group] = tables.group_place[tables.place_start[group] + code]
+
+
+@lean_kernel
+def put(tables: Tables, place: Place, first_column: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
+    """Let a record of these flat columns (d,) be at home there."""
+    positions_of(tables, first_column, chosen, place.home)
+    for group in range(tables.group_attribute.size):
+        place.position[group] = place.home[group]
+        place.state[group] = LEFT_OUT if place.home[group] < 0 else 0
+
+
+@lean_kernel
+def enter(
+    tables: Tables, home: NDArray[np.int64], position: NDArray[np.int64], first: int, last: int
+) -> None:
+    """Count a record that was at home at some positions (c + 1,) at others, in the marginals first .. last - 1.
+
+    With a home of -1 everywhere it was not counted before.
+    """
+    width = tables.groups.shape[1]
+    for marginal in range(first, last):
+        moved, was, now = False, True, True
+        for turn in range(width):
+            group = tables.groups[marginal, turn]
+            moved |= home[group] != position[group]
+            was &= home[group] >= 0
+            now &= position[group] >= 0
+        if not moved:
+            continue
+        for turn in range(width):
+            slot = tables.slots[marginal, turn]
+            if slot < 0:
                 break
-            cell += max(place.position[group], 0) * tables.steps[slot, turn]
-        place.cell[slot] = cell
+            before = after = tables.firsts[slot]
+            for other in range(width):
+                group = tables.groups[marginal, other]
+                before += home[group] * tables.steps[slot, other]
+                after += position[group] * tables.steps[slot, other]
+            if was:
+                tables.prices[before] -= tables.scale
+            if now:
+                tables.prices[after] += tables.scale
 
 
 @kernel
 def count_all(
-    tables: Tables, place: Place, first_column: NDArray[np.int64], records: NDArray[np.int32]
+    tables: Tables,
+    place: Place,
+    first_column: NDArray[np.int64],
+    records: NDArray[np.int32],
+    first: int,
+    last: int,
 ) -> None:
-    """Add records (r, d) to the prices of their cells, each once."""
+    """Add records (r, d) to the prices of their cells, each once, in the marginals first .. last - 1."""
     chosen = np.empty(records.shape[1], dtype=np.int64)
+    place.home[:] = -1
     for row in range(records.shape[0]):
         for attribute in range(chosen.size):
             chosen[attribute] = first_column[attribute] + records[row, attribute]
-        put(tables, place, first_column, chosen)
-        for slot in range(tables.firsts.size):
-            if place.missing[tables.marginals[slot]] == 0:
-                tables.prices[place.cell[slot]] += tables.scale
+        positions_of(tables, first_column, chosen, place.position)
+        enter(tables, place.home, place.position, first, last)
+    place.home[place.home.size - 1] = 0
 
 
-@kernel
+@lean_kernel
+def add_rows(tables: Tables, place: Place, slots: int, size: int) -> None:
+    """Write to `place.sums` the sums of so many rows of prices, each times its charge."""
+    prices = tables.prices
+    if size == 2:  # eight lanes would be four times the work
+        zero = one = 0.0
+        for slot in range(slots):
+            row, weight = np.uint64(place.rows[slot]), place.charges[slot]
+            zero += weight * prices[row]
+            one += weight * prices[row + np.uint64(1)]
+        place.sums[0], place.sums[1] = zero, one
+        return
+    for first in range(0, size, LANES):
+        sum_rows(prices, place.rows, place.charges, slots, first, place.sums)
+
+
+@lean_kernel
 def add_costs(tables: Tables, place: Place, attribute: int, own: int, costs: NDArray[np.float64]) -> None:
     """Add to `costs` what the tables charge for each code of the attribute, the others as they are.
 
-    With `own` 1 the record counts in the prices, and is taken out of them.
+    With `own` 1 the record counts at home in the prices, and is taken out of them.
     """
     for group in range(tables.group_start[attribute], tables.group_start[attribute + 1]):
         size = tables.code_start[group + 1] - tables.code_start[group]
-        position = place.position[group]
-        left_out = np.int64(position < 0)
-        present = max(position, 0)
-        sums = place.sums
-        for i in range(size):
-            sums[i] = 0.0
-        total, zero, one = 0.0, 0.0, 0.0
+        number, counted = 0, 0.0
         for slot in range(tables.slot_start[group], tables.slot_start[group + 1]):
-            if place.missing[tables.marginals[slot]] == left_out:
-                base = np.uint64(place.cell[slot] - present)
-                weight = tables.weights[slot]
-                total += weight
-                if size == 2:  # a loop of two turns costs more than its work
-                    zero += weight * tables.prices[base]
-                    one += weight * tables.prices[base + np.uint64(1)]
-                else:
-                    for i in range(size):
-                        sums[np.uint64(i)] += weight * tables.prices[base + np.uint64(i)]
-        if size == 2:
-            sums[0], sums[1] = zero, one
-        if own and not left_out:
-            sums[position] -= total * tables.scale
+            state, row = 0, tables.firsts[slot]
+            for turn in range(tables.others.shape[1]):
+                other = tables.others[slot, turn]
+                state += place.state[other]
+                row += place.position[other] * tables.other_steps[slot, turn]
+            if state < LEFT_OUT:
+                place.rows[number] = row
+                place.charges[number] = tables.weights[slot]
+                number += 1
+                if state == 0:
+                    counted += tables.weights[slot]
+        add_rows(tables, place, number, size)
+        home = place.home[group]
+        if own and home >= 0:
+            place.sums[home] -= counted * tables.scale
         first = tables.code_start[group]
         for i in range(size):
-            costs[tables.group_code[first + i]] += sums[i]
+            costs[tables.group_code[first + i]] += place.sums[i]
 
 
-@kernel
-def shift(tables: Tables, place: Place, attribute: int, new: int, own: int) -> None:
-    """Give the record another code; with `own` 1, it counts in the prices and is moved there too."""
-    step = tables.scale * own
+@lean_kernel
+def shift(tables: Tables, place: Place, attribute: int, new: int) -> None:
+    """Give the record another code; it stays counted at home."""
     for group in range(tables.group_start[attribute], tables.group_start[attribute + 1]):
-        before = place.position[group]
-        after = tables.group_place[tables.place_start[group] + new]
-        place.position[group] = after
-        difference = max(after, 0) - max(before, 0)
-        more_missing = np.int64(after < 0) - np.int64(before < 0)
-        for slot in range(tables.slot_start[group], tables.slot_start[group + 1]):
-            marginal = tables.marginals[slot]
-            was, now = place.missing[marginal] == 0, place.missing[marginal] + more_missing == 0
-            place.missing[marginal] += more_missing
-            for turn in range(tables.peers.shape[1]):
-                peer = tables.peers[slot, turn]
-                if peer < 0:
-                    break
-                if was:
-                    tables.prices[place.cell[peer]] -= step
-                place.cell[peer] += difference * tables.peer_steps[slot, turn]
-                if now:
-                    tables.prices[place.cell[peer]] += step
+        position = tables.group_place[tables.place_start[group] + new]
+        place.position[group] = position
+        place.state[group] = np.int64(position != place.home[group]) + (LEFT_OUT if position < 0 else 0)
 
 
 @kernel
@@ -174,13 +212,13 @@ def write_prices(
     """
     digits = np.zeros(shapes.shape[1], dtype=np.int64)
     for marginal in range(starts.size):
-        peers = tables.peers[tables.last_slots[first_marginal + marginal]]
+        slots = tables.slots[first_marginal + marginal]
         cells, width = 1, 0
-        for turn in range(peers.size):
-            if peers[turn] >= 0:
+        for turn in range(slots.size):
+            if slots[turn] >= 0:
                 cells *= shapes[marginal, turn]
                 width += 1
-        for slot in peers[:width]:
+        for slot in slots[:width]:
             index = tables.firsts[slot]
             digits[:] = 0
             for cell in range(cells):
@@ -212,7 +250,11 @@ def squared_errors(
     """Return the sum of (count / records - value)^2 over the cells of some marginals, counts taken from the prices exactly."""
     total = 0.0
     for marginal in range(starts.size):
-        place = tables.firsts[tables.last_slots[first_marginal + marginal]]
+        slot = -1  # the slot of the last attribute: its table is in the order of the cells
+        for turn in range(tables.slots.shape[1]):
+            if tables.slots[first_marginal + marginal, turn] >= 0:
+                slot = tables.slots[first_marginal + marginal, turn]
+        place = tables.firsts[slot]
         for cell in range(cells[marginal]):
             value = values[starts[marginal] + cell]
             target = rounded(value * (records * tables.scale))

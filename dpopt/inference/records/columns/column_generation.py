@@ -124,7 +124,7 @@ class _Generation:
         self.answers = Answers(problem)
         self.matrix = Matrix(self.answers)
         self.enumeration = Enumeration(problem, self.answers) if Enumeration.possible(problem) else None
-        self.search = None if self.enumeration else Search(problem, one_way, settings.seed)
+        self.search = None if self.enumeration else Search(problem, one_way, settings.seed, settings.threads)
         self.until = None if settings.seconds is None else began + settings.seconds
         self.pricer, self.prover = self._by_solver(settings.pricing), self._by_solver(settings.proof)
         none = self.answers.columns(np.zeros((0, problem.sizes.size), dtype=np.int32))

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.columns import Answers
-from dpopt.inference.records.feasible_layout import lay_out_feasible, new_room, rules_with_domains
+from dpopt.inference.records.feasible_layout import rules_with_domains
 from dpopt.inference.records.problem import FitProblem, FitSettings
-from dpopt.inference.records.start import choices_of, draw_records, made_feasible
+from dpopt.inference.records.start import draw_records, made_feasible
+from dpopt.inference.records.team import Team
 from dpopt.models.best_responses.best_response import read_record
 from dpopt.models.best_responses.column_pricing import PricingProgram, pricing_program
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
@@ -29,6 +30,7 @@ from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.programs.certificate import credible_bound
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver, why_refused
+from dpopt.public_random import PublicRandom
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.solvers.registry import get_solver
 
@@ -108,13 +110,12 @@ class Enumeration:
 class Search:
     """The record search: descent by single codes, and by compound moves under rules, from many starts."""
 
-    def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], seed: int) -> None:
+    def __init__(
+        self, problem: FitProblem, one_way: NDArray[np.float64], seed: int, threads: int = 1
+    ) -> None:
         self._problem, self._distributions, self._seed = problem, one_way, seed
-        self._keeping = Bookkeeping(problem, 1)
-        self._choices = choices_of(problem, one_way)
-        self._feasible = lay_out_feasible(problem) if problem.rules.number_of_rules else None
-        self._room = new_room(problem)
-        self._random = np.array([(seed << 32) + 5], dtype=np.uint64)
+        self._keeping, self._team = Bookkeeping(problem, 1), Team(problem, one_way, threads)
+        self._random = PublicRandom((seed << 32) + 5)
         self._calls = 0
 
     def price(self, slopes: list[NDArray[np.float64]], starts: NDArray[np.int32], draws: int) -> Priced:
@@ -125,23 +126,28 @@ class Search:
         slopes
             Of each term of the problem.
         """
-        from dpopt.inference.records.sweep_kernels import GAIN, LONGEST, sweep, sweep_feasibly
+        from dpopt.inference.records.sweep_kernels import GAIN, LONGEST
 
         self._calls += 1
         stream = (self._seed << 32) + FIRST_CALL + 2 * self._calls
         drawn = draw_records(self._problem, self._distributions, draws, stream)
-        if self._feasible is not None and draws:
+        if self._problem.rules.number_of_rules and draws:
             drawn = made_feasible(self._problem, drawn, self._distributions, stream)
         records = np.concatenate((starts, drawn)).astype(np.int32)
         largest = max((float(np.abs(one).max(initial=0.0)) for one in slopes), default=0.0) or 1.0
         counters = self._keeping.priced(slopes, largest / LARGEST_PRICE)
-        choices, order, random = self._choices, np.arange(len(records)), self._random
-        if self._feasible is None:
-            sweep(counters, choices, records, order, LONGEST, ROUNDING, 0.0, random)
-        else:
-            feasible, room, gain = self._feasible, self._room, GAIN / largest
-            sweep_feasibly(counters, choices, feasible, room, records, order, LONGEST, 0.0, gain, random)
-        return Priced(np.unique(records, axis=0))
+        number = len(records)
+        found = self._team.sweep(
+            self._keeping,
+            counters,
+            records,
+            np.arange(number),
+            self._random.words(number),
+            passes=LONGEST,
+            least=ROUNDING,
+            gain=GAIN / largest,
+        )
+        return Priced(np.unique(found, axis=0))
 
 
 def _allowed(problem: FitProblem) -> list[NDArray[np.int32]]:

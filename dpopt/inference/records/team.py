@@ -1,0 +1,88 @@
+"""Threads that sweep over records together; the records do not depend on how many there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.inference.records.bookkeeping import Bookkeeping
+from dpopt.inference.records.feasible_layout import lay_out_feasible, new_room
+from dpopt.inference.records.problem import FitProblem
+from dpopt.inference.records.start import choices_of
+from dpopt.threads import in_threads
+
+if TYPE_CHECKING:
+    from dpopt.inference.records.sweep_kernels import Counters, Room
+    from dpopt.solvers.local_search.rules_kernels import Ruled
+
+BLOCKS = 400
+"""Blocks of a sweep over records that are counted in marginals: a visit does not see what the others of its block do.
+
+After five sweeps of 5,000 records over three-way marginals of Adult f was the same to 1e-4 of itself as with blocks of one
+record, and .2 to 1 % larger with 64 blocks. Clauses with "!=" are true of most records, which then move together: with 400
+blocks f was 70 % larger after three sweeps on KDD Cup 1999. So where there are clauses blocks are of one record.
+"""
+
+
+class Team:
+    """Threads with what each of them needs to visit records.
+
+    Parameters
+    ----------
+    problem
+        What is fitted.
+    one_way : (c,) float64
+        The prior of draws.
+    threads
+        How many may work at once.
+    """
+
+    def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], threads: int) -> None:
+        self._choices, self._threads = choices_of(problem, one_way), threads
+        self._rooms: list[tuple[Ruled | None, Room]] = []
+        self._problem = problem
+
+    def sweep(
+        self,
+        keeping: Bookkeeping,
+        counters: Counters,
+        records: NDArray[np.int32],
+        order: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+        *,
+        passes: int = 1,
+        least: float = 0.0,
+        temperature: float = 0.0,
+        gain: float = 1.0,
+    ) -> NDArray[np.int32]:
+        """Return the records (r, d) after a sweep in this order; parameters as for the kernels of sweeps.
+
+        Where the records are counted, their counts change with them.
+        """
+        from dpopt.inference.records import sweep_kernels as kernels
+
+        number = len(records)
+        shared = number // BLOCKS if keeping.has_marginals_only else 1
+        block = max(1, shared if counters.own else number)
+        threads = max(1, min(self._threads, block // kernels.ROWS))
+        numbers = np.zeros(kernels.NUMBERS * (-(-number // block)), dtype=np.int64)
+        team = kernels.Team(order, block, threads, numbers, seeds)
+        after = np.empty_like(records)
+        views = [keeping.view(counters) for _ in range(threads)]
+        while len(self._rooms) < threads:
+            feasible = lay_out_feasible(self._problem) if self._problem.rules.number_of_rules else None
+            self._rooms.append((feasible, new_room(self._problem)))
+
+        def work(part: slice[int, int, int]) -> None:
+            view, choices, (feasible, room) = views[part.start], self._choices, self._rooms[part.start]
+            if feasible is None:
+                kernels.sweep(team, view, choices, room, records, after, passes, least, temperature)
+                return
+            kernels.sweep_feasibly(
+                team, view, choices, feasible, room, records, after, passes, temperature, gain
+            )
+
+        in_threads(work, threads, 1, threads, None)
+        return after
