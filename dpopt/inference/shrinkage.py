@@ -228,7 +228,7 @@ def shrink(
     centers : (c, n), (n,) or float
         What cells are drawn towards: the rows that components name; 0 for residuals.
     spreads : as `centers`
-        Variances of the centers, at least 0, where these are uncertain.
+        By how much the variance of the noise is larger under components around each center, at least 0.
     excess : float
         Excess kurtosis of the noise, from 0 (normal) to 3 (Laplace).
     weights : (k,), optional
@@ -255,7 +255,7 @@ def shrink(
     given = np.ascontiguousarray(values, dtype=np.float64)
     if given.ndim != 1 or not given.size:
         raise ProgramError(f"expected noisy cells in one row, found an array of shape {given.shape}")
-    rows = int(prior.centers.max()) + 1
+    rows = max(int(prior.centers.max()) + 1, *(len(one) for one in map(np.atleast_2d, (centers, spreads))))
     own, sizes = (_spread_out(one, given.shape) for one in (noise, predicted))
     around, apart = (_spread_out(one, (rows, given.size)) for one in (centers, spreads))
     arrays = (given, own, sizes, around, apart)

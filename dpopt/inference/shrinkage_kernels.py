@@ -19,7 +19,9 @@ class Cells(NamedTuple):
     noise: NDArray[np.float64]  # (n,) variances
     sizes: NDArray[np.float64]  # (n,) predicted counts, at least the floor
     centers: NDArray[np.float64]  # (c, n)
-    spreads: NDArray[np.float64]  # (c, n) variances of the centers
+    spreads: NDArray[
+        np.float64
+    ]  # (c, n) variances that noise has besides under components around each center
     scales: NDArray[np.float64]  # (k,)
     exponents: NDArray[np.float64]  # (k,)
     center_of: NDArray[np.int64]  # (k,)
@@ -37,10 +39,10 @@ def likelihoods(cells: Cells, chosen: NDArray[np.int64], found: NDArray[np.float
         log_size, largest = np.log(cells.sizes[cell]), -np.inf
         for k in range(number):
             c = cells.center_of[k]
-            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size) + cells.spreads[c, cell]
+            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size)
             off = cells.values[cell] - cells.centers[c, cell]
             for j in range(parts):
-                variance = prior + cells.factors[j] * cells.noise[cell]
+                variance = prior + cells.factors[j] * cells.noise[cell] + cells.spreads[c, cell]
                 logs[k, j] = np.log(cells.shares[j]) - 0.5 * (np.log(variance) + off * off / variance)
                 largest = max(largest, logs[k, j])
         for k in range(number):
@@ -64,10 +66,10 @@ def moments(
             if log_weights[k] == -np.inf:
                 continue
             c = cells.center_of[k]
-            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size) + cells.spreads[c, cell]
+            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size)
             off = cells.values[cell] - cells.centers[c, cell]
             for j in range(parts):
-                variance = prior + cells.factors[j] * cells.noise[cell]
+                variance = prior + cells.factors[j] * cells.noise[cell] + cells.spreads[c, cell]
                 gains[k, j] = prior / variance
                 logs[k, j] = np.log(cells.shares[j]) - 0.5 * (np.log(variance) + off * off / variance)
                 logs[k, j] += log_weights[k]
@@ -77,13 +79,14 @@ def moments(
             if log_weights[k] == -np.inf:
                 continue
             c = cells.center_of[k]
+            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size)
             # Around the value, so that a small variance beside large counts keeps its digits.
             off = cells.centers[c, cell] - cells.values[cell]
             for j in range(parts):
                 if logs[k, j] - largest > _LEAST:
                     density = np.exp(logs[k, j] - largest)
                     moved = (1.0 - gains[k, j]) * off
-                    left = gains[k, j] * cells.factors[j] * cells.noise[cell]
+                    left = prior * (1.0 - gains[k, j])
                     whole += density
                     first += density * moved
                     second += density * (moved * moved + left)

@@ -10,6 +10,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | model.py, catalogue.py | a model, to print, solve and write; all models by name |
 | model_size.py | what a model of a release will ask of a solver, said before |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
+| shrinkage.py | the empirical prior by which noisy cells are drawn towards predictions |
 | best_responses/ | the best response to weighted queries, as programs, with bounds |
 | histograms/ | consistent histograms, sorted counts, degrees and intervals |
 | noise_budgets/ | how much of a budget each measurement gets |
@@ -53,6 +54,7 @@ from dpopt.models.records.max_entropy import max_entropy
 from dpopt.models.records.projection import projection
 from dpopt.models.records.reweighting import reweighting
 from dpopt.models.records.small_database import small_database
+from dpopt.models.shrinkage import shrinkage
 
 __all__ = [
     "CATALOGUE",
@@ -93,6 +95,7 @@ __all__ = [
     "residual_allocation",
     "reweighting",
     "round_program",
+    "shrinkage",
     "small_database",
     "tree_consistency",
     "whole_tree_consistency",

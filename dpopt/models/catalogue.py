@@ -34,6 +34,7 @@ from dpopt.models.records.max_entropy import max_entropy
 from dpopt.models.records.projection import projection
 from dpopt.models.records.reweighting import reweighting
 from dpopt.models.records.small_database import small_database
+from dpopt.models.shrinkage import shrinkage
 from dpopt.queries.ranges.tree import Tree
 
 Numbers = NDArray[np.float64]
@@ -146,6 +147,18 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "which intervals stand for the bins of a released histogram",
         interval_partition,
         {"values": [1, 1, 5, 6], "intervals": 2},
+    ),
+    "shrinkage": CatalogueEntry(
+        "shrinkage",
+        "how far noisy cells are drawn towards what was predicted for them",
+        shrinkage,
+        {
+            "values": [0, 1.922703],
+            "noise": [1, 1],
+            "predicted": [1, 1],
+            "scales": [0, 3],
+            "exponents": [0, 0],
+        },
     ),
     "minimax_polynomial": CatalogueEntry(
         "minimax_polynomial",

@@ -136,6 +136,13 @@ def realistic() -> dict[str, Mapping[str, object]]:
             "weights": 10.0,
         },
         "reweighting": {"net": drawn, "answers": draw.random((40, 10)) < 0.4, "eta": 0.5, "draws": 40},
+        "shrinkage": {
+            "values": draw.normal(0, 1, 200) * np.where(draw.random(200) < 0.7, 3, 9),
+            "noise": np.full(200, 9.0),
+            "predicted": draw.exponential(20, 200),
+            "scales": [0.0, 0.5, 2.0, 0.01, 0.1],
+            "exponents": [0.0, 1.0, 1.0, 2.0, 2.0],
+        },
         "answer_polynomial": {
             "target": [0.0] + [1.0] * 8,
             "deviations": 0.001 * 2.0 ** np.arange(4),

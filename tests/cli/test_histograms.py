@@ -208,7 +208,7 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("histogram export {age} -o {new}.csv --estimate x", "is one of divided, least-squares"),
         ("histogram export {age} -o {new}.txt", ".csv or .png"),
         ("grid answer {grid} --query 20:40", "expected 2 ranges"),
-        ("grid answer {grid} --estimate best", "one of divided, least-squares; found 'best'"),
+        ("grid answer {grid} --estimate best", "one of divided, least-squares, shrunken; found 'best'"),
         ("grid export {grid} -o {new}.txt", "ends in .csv or .png"),
     ],
 )  # fmt: skip

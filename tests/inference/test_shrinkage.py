@@ -36,7 +36,7 @@ def test_em_never_makes_the_cells_less_likely_and_its_gap_holds(counts: float) -
 
 
 def test_moments_are_those_of_the_posterior_by_numerical_integration() -> None:
-    """A component around a center of its own, whose variance counts, and a wide one; every weight given."""
+    """A component around a center of its own, with more noise, and a wide one; every weight given."""
     prior = ScaleMixture(
         scales=np.array([0.25, 2.0]),
         exponents=np.array([2.0, 1.0]),
@@ -56,13 +56,19 @@ def test_moments_are_those_of_the_posterior_by_numerical_integration() -> None:
             weights=weights,
         )
         used = max(size, 4.0)
-        parts = [(0.3, -6.0, 0.25 * used**2 + 3.0), (0.7, 0.0, 2.0 * used)]
+        parts = [(0.3, -6.0, 0.25 * used**2, 12.0), (0.7, 0.0, 2.0 * used, 9.0)]
 
         def density(
-            theta: float, value: float = value, parts: list[tuple[float, float, float]] = parts
+            theta: float, value: float = value, parts: list[tuple[float, float, float, float]] = parts
         ) -> float:
-            own = sum(w * stats.norm.pdf(theta, center, np.sqrt(v)) for w, center, v in parts)
-            return float(own * stats.norm.pdf(value, theta, 3.0))
+            return float(
+                sum(
+                    w
+                    * stats.norm.pdf(theta, center, np.sqrt(v))
+                    * stats.norm.pdf(value, theta, np.sqrt(noise))
+                    for w, center, v, noise in parts
+                )
+            )
 
         powers = [
             integrate.quad(lambda t, k=k: t**k * density(t), -90, 90, epsabs=1e-13, limit=400)[0]

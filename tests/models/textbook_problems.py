@@ -22,6 +22,7 @@ from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
+from dpopt.inference.shrinkage import fit_weights
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.perturbed_response import (
     UNITS,
@@ -36,6 +37,7 @@ from dpopt.models.noise_budgets.noise_allocation import allocation_program, solv
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
 from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
 from dpopt.models.records.reweighting import maximize_likelihood
+from dpopt.models.shrinkage import log_likelihoods
 from dpopt.polynomials import Target
 from dpopt.programs import certify
 from dpopt.queries.clauses import Clauses
@@ -55,6 +57,7 @@ from tests.models.test_max_entropy import UNIVERSE, noisy_problem, parts_of
 from tests.models.test_noise_budgets import marginal_set, sets_of
 from tests.models.test_perturbed_response import EVERYTHING, OFFSETS, SIZES, TWO, drawn, whole_rewards
 from tests.models.test_reweighting import CLAUSES, likelihood_of, transcript, truth
+from tests.models.test_shrinkage import EXPONENTS, SCALES, noisy
 from tests.models.test_small_database import OPTIMA as DATABASES
 from tests.models.test_small_database import instance as database
 
@@ -608,6 +611,24 @@ def reweightings() -> list[Problem]:
     return found
 
 
+def shrinkages() -> list[Problem]:
+    """SH-1 to SH-4."""
+    found = []
+    for seed, counts in ((3, 0.0), (4, 0.5)):
+        values, noise, predicted = noisy(seed)
+        likelihoods = np.exp(log_likelihoods(values, noise, predicted, SCALES, EXPONENTS))
+        least = -float(fit_weights(likelihoods, counts, close=1e-8, most_steps=20_000).objectives[-1])
+        arguments = {
+            "values": values.tolist(),
+            "noise": noise.tolist(),
+            "predicted": predicted.tolist(),
+            "components": list(zip(SCALES.tolist(), EXPONENTS.tolist(), strict=True)),
+            "counts": [counts] * SCALES.size,
+        }
+        found.append(near(least, arguments, within=1e-4))
+    return found
+
+
 def databases() -> list[Problem]:
     """SD-1 to SD-4."""
     difference = load_script(MODELS / "small_database" / "small_database_textbook.py").largest_difference
@@ -651,6 +672,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     "projection": projections,
     "residual_allocation": residual_allocations,
     "reweighting": reweightings,
+    "shrinkage": shrinkages,
     "small_database": databases,
     "tree_consistency": trees,
 }
@@ -716,6 +738,8 @@ POINTS: list[tuple[str, int, Values, str]] = [
     ("residual_allocation", 1, {"b_0": 0, "b_1": 0, "b_2": 1}, "b = 0, 0, 1"),
     ("reweighting", 0, {"w_0": 0.8332}, "the maximum is at a = 0.833"),
     ("reweighting", 1, {"w_0": 0}, "so a = 0"),
+    ("shrinkage", 0, {"w_0": 0.5, "w_1": 0.5}, "w = (1/2, 1/2)"),
+    ("shrinkage", 1, {"w_0": 1, "w_1": 0}, "so t = 0"),
     ("small_database", 0, {"n_0": 0, "n_1": 1, "n_2": 1, "n_3": 0}, "(n = 0, 1, 1, 0)"),
     (
         "tree_consistency",

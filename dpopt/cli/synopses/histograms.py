@@ -33,7 +33,8 @@ EstimateOption = Annotated[
     typer.Option(
         "--estimate",
         help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
-        "(unbiased), nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay et al.).",
+        "(unbiased), nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay et al.), "
+        "shrunken (blocks drawn towards even and empty halves by empirical Bayes, with errors of its own).",
         show_default=_DEFAULT,
     ),
 ]
@@ -41,8 +42,8 @@ GridEstimateOption = Annotated[
     str | None,
     typer.Option(
         "--estimate",
-        help="How cells are made consistent: divided (none negative, empty cells nearly exact) or least-squares (unbiased, "
-        "cells may be negative).",
+        help="How cells are made consistent: divided (none negative, empty cells nearly exact), least-squares (unbiased, "
+        "cells may be negative), or shrunken (halves drawn towards even and empty ones, with errors of its own).",
         show_default=_DEFAULT,
     ),
 ]

@@ -11,6 +11,7 @@ Next     another inference: one file here, its general program in `dpopt.models`
 | mean_variance.py | the mean variance of ranges as a function of each level's noise, with its slopes |
 | integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
 | grid_least_squares.py | several columns, any shapes of blocks measured, with or without negative cells |
+| shrunken_halves.py, shrunken_kernels.py | cells by empirical Bayes in the basis of their halves, with errors of boxes |
 | closed_forms.py | the closed forms of `dpopt.models.histograms`, with the duals that prove them |
 | prefix_factors.py | prefixes that grow: a triangular strategy in whole numbers, and its answers |
 | sorted/ | sorted counts and degree sequences from noisy ones |

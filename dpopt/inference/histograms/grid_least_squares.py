@@ -42,6 +42,7 @@ from dpopt.queries.ranges.grids import (
     grid_levels,
     halving_order,
     informative_levels,
+    padded_cells,
 )
 from dpopt.queries.ranges.tree import Tree
 
@@ -211,7 +212,7 @@ def halve_from_the_whole(
     tree = Tree.balanced(order.size, 2)
 
     def totals(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-        return tree.totals(_continued(cells, heights).reshape(-1)[order])
+        return tree.totals(padded_cells(cells, heights).reshape(-1)[order])
 
     least = surely_there(counts.reshape(-1), np.full(counts.size, variance)).reshape(shape)
     shares = totals(np.ones(shape)) / tree.size
@@ -220,10 +221,3 @@ def halve_from_the_whole(
     cells[order] = halves[tree.leaf_of_bin]
     whole = cells.reshape([1 << height for height in heights])
     return np.ascontiguousarray(whole[tuple(slice(bins) for bins in shape)])
-
-
-def _continued(cells: NDArray[np.float64], heights: Sequence[int]) -> NDArray[np.float64]:
-    """Return the cells with empty ones after the last bins of each axis, up to powers of 2."""
-    whole = np.zeros([1 << height for height in heights])
-    whole[tuple(slice(bins) for bins in cells.shape)] = cells
-    return whole

@@ -138,16 +138,11 @@ def check_boxes(starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequ
         )
 
 
-def halving_order(heights: Level) -> NDArray[np.int64]:
-    """Return the cells of a grid of 2^heights bins, numbered in C order, in the order of a tree that halves the sides in turn.
+def halvings(heights: Level) -> list[tuple[int, int]]:
+    """Return which side is halved at each step from the whole grid down: the axis, and the height of the halves along it.
 
     The side to be halved is the one of whose halvings the largest share is left; of equal ones the longest, and the first. So a
-    short side is first halved early, when blocks still hold many records, and sides of equal length take turns. The cells of
-    each node of `Tree.balanced(cells, 2)` stand side by side then.
-
-    Returns
-    -------
-    (cells,) int64
+    short side is first halved early, when blocks still hold many records, and sides of equal length take turns.
     """
     left, halved = list(heights), []
     while any(left):
@@ -156,13 +151,33 @@ def halving_order(heights: Level) -> NDArray[np.int64]:
         ]
         axis = max(range(len(left)), key=shares.__getitem__)
         left[axis] -= 1
-        halved.append((axis, left[axis]))  # the bit that tells the two halves apart
+        halved.append((axis, left[axis]))
+    return halved
+
+
+def halving_order(heights: Level) -> NDArray[np.int64]:
+    """Return the cells of a grid of 2^heights bins, numbered in C order, in the order of a tree that halves the sides in turn.
+
+    The sides are those of `halvings`. The cells of each node of `Tree.balanced(cells, 2)` stand side by side then.
+
+    Returns
+    -------
+    (cells,) int64
+    """
+    halved = halvings(heights)  # the height of halves is the bit that tells them apart
     strides = np.cumsum((0, *heights[:0:-1]))[::-1]  # in bits
     position = np.arange(1 << len(halved), dtype=np.int64)
     cells = np.zeros_like(position)
     for place, (axis, bit) in enumerate(reversed(halved)):
         cells |= ((position >> place) & 1) << (int(strides[axis]) + bit)
     return cells
+
+
+def padded_cells(cells: NDArray[np.float64], heights: Sequence[int]) -> NDArray[np.float64]:
+    """Return the cells with empty ones after the last bins of each axis, up to powers of 2."""
+    whole = np.zeros([1 << height for height in heights])
+    whole[tuple(slice(bins) for bins in cells.shape)] = cells
+    return whole
 
 
 def _loads_of_each(starts: NDArray[np.int64], stops: NDArray[np.int64], bins: int) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import PlanError
 from dpopt.inference.histograms.integer_tree import best_integer_tree
 from dpopt.inference.histograms.tree_least_squares import (
     divide_from_the_root,
@@ -38,6 +39,9 @@ class Estimate(enum.Enum):
 
     `ZEROING`: least squares with every node at or below 0 set to 0, and all below it (Hay et al. 2010); sums over bins
     do not agree with the nodes above them any more.
+
+    `SHRUNKEN`: blocks halved again and again, each division drawn by empirical Bayes towards an even one or an empty half as
+    far as the noisy counts ask for it; its stated errors are those of the answer itself. Not of a declared hierarchy.
     """
 
     DIVIDED = "divided"
@@ -45,6 +49,7 @@ class Estimate(enum.Enum):
     NONNEGATIVE = "nonnegative"
     WHOLE = "whole"
     ZEROING = "zeroing"
+    SHRUNKEN = "shrunken"
 
 
 def tree_inferences(
@@ -77,6 +82,8 @@ def estimated_nodes(
     ------
     TreeError
         If variances do not determine every node, or known values contradict each other.
+    PlanError
+        If the estimate is not one of trees: `SHRUNKEN` is of blocks that are halved.
     """
     match estimate:
         case Estimate.DIVIDED:
@@ -89,3 +96,8 @@ def estimated_nodes(
             return best_integer_tree(tree, values, variances).values.astype(np.float64)
         case Estimate.ZEROING:
             return zero_subtrees(tree, least_squares(tree, values, variances))
+        case Estimate.SHRUNKEN:
+            raise PlanError(
+                "the estimate 'shrunken' is of blocks of 1, 2, 4, ... bins, and this release measured other groups; "
+                "take 'divided'"
+            )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
@@ -40,10 +41,12 @@ class RangeAnswer:
     value : float
         The estimate that was asked for: the sum of its bins or cells, so that all answers of one estimate agree.
     standard_error : float
-        That of the least-squares estimate; other estimates differ from it where that would be negative somewhere. Exact, but an
-        upper bound for several columns whose numbers of bins are no powers of 2.
+        Of the estimate `shrunken` its own, by its posterior. Otherwise that of the least-squares estimate, from which others
+        differ where that would be negative somewhere: exact, but an upper bound for several columns whose numbers of bins are
+        no powers of 2.
     low, high : float
-        Interval around the least-squares estimate, cut at 0: with Gaussian tails it holds the truth with this confidence.
+        Interval around the least-squares estimate, or the shrunken one, cut at 0: with Gaussian tails it holds the truth with
+        this confidence.
     confidence : float
     """
 
@@ -203,6 +206,9 @@ class Histogram(PlannedSynopsis):
             )
         sums, unbiased_sums = self._estimate(estimate).sums, self._unbiased_sums
         values, unbiased = sums[stops] - sums[starts], unbiased_sums[stops] - unbiased_sums[starts]
+        if self._wanted(estimate) is Estimate.SHRUNKEN:
+            shrunken = self._halves.variances(starts[:, None], stops[:, None])
+            return range_answers(values, values, np.sqrt(shrunken), confidence)
         errors = np.sqrt(range_variances(self.plan.tree, self.plan.variances, starts, stops))
         return range_answers(values, unbiased, errors, confidence)
 
@@ -264,14 +270,26 @@ class Histogram(PlannedSynopsis):
         return Estimate(self.solved[0].estimate) if self.solved else Estimate.DIVIDED
 
     def _estimate(self, name: str | Estimate | None) -> _Estimated:
-        wanted = choice(Estimate, name, "estimate") if isinstance(name, str) else name or self.default
+        wanted = self._wanted(name)
         if wanted not in self._estimated:
             counts = self._found.get(wanted.value)
             self._estimated[wanted] = _Estimated.of(self._by_own(wanted) if counts is None else counts)
         return self._estimated[wanted]
 
+    def _wanted(self, name: str | Estimate | None) -> Estimate:
+        if isinstance(name, str):
+            found: Estimate = choice(Estimate, name, "estimate")
+            return found
+        return name or self.default
+
+    @cached_property
+    def _halves(self) -> ShrunkenHalves:
+        return shrunken_halves(self.estimate(Estimate.DIVIDED), self.plan.part_variances)
+
     def _by_own(self, estimate: Estimate) -> NDArray[np.float64]:
         """Return the bins of an estimate, (n,), by dpopt's own method."""
+        if estimate is Estimate.SHRUNKEN:
+            return self._halves.cells
         tree = self.plan.tree
         nodes = estimated_nodes(estimate, tree, self._node_values, self.plan.variances)
         return np.asarray(nodes[tree.leaf_of_bin])

@@ -13,12 +13,14 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
+from dpopt.inference.histograms.grid_least_squares import grid_precisions
 from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, noise_variance, unheard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import (
     LEAST_SHARE_OF_BINS,
@@ -62,6 +64,18 @@ class HistogramPlan(TreePlan):
             MeasuredLevel(level_name(height), lowest - above, scale)
             for above, (height, scale) in enumerate(zip(self.heights, self.scales, strict=True))
         )
+
+    @cached_property
+    def part_variances(self) -> NDArray[np.float64]:
+        """One over the precision of each part (LB-7 of one column), (L + 1,); 0 for a public total."""
+        precisions: dict[Level, float] = {
+            (height,): 1.0 / noise_variance(scale, gaussian=self.gaussian)
+            for height, scale in zip(self.heights, self.scales, strict=True)
+        }
+        found = 1.0 / grid_precisions((self.bins,), precisions)
+        if self.size is not None:
+            found[-1] = 0.0
+        return freeze(found)
 
     def blocks(self, height: int) -> int:
         """Return how many blocks a level has."""

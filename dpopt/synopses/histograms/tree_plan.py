@@ -83,6 +83,20 @@ class TreePlan(CountsPlan):
         groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
         return GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
 
+    @property
+    def part_variances(self) -> NDArray[np.float64]:
+        """One over the precision of each part of a histogram whose blocks are halved (LB-7 of one column), (L + 1,).
+
+        Raises
+        ------
+        PlanError
+            If other groups than blocks of 1, 2, 4, ... bins are measured.
+        """
+        raise PlanError(
+            "the estimate 'shrunken' is of blocks of 1, 2, 4, ... bins, and this release measured the groups of a hierarchy; "
+            "take 'divided'"
+        )
+
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the models of a release."""
         return tree_model_sizes(len(self.tree))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
+from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
 from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
@@ -42,10 +43,14 @@ class GridEstimate(enum.Enum):
     `DIVIDED`: the whole is halved again and again, so that no cell is negative: empty cells nearly exact. The default.
 
     `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; cells may be negative.
+
+    `SHRUNKEN`: the whole is halved again and again, each division drawn by empirical Bayes towards an even one or an empty
+    half as far as the noisy counts ask for it; its stated errors are those of the answer itself.
     """
 
     DIVIDED = "divided"
     LEAST_SQUARES = "least-squares"
+    SHRUNKEN = "shrunken"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +120,10 @@ class GridHistogram(PlannedSynopsis):
         PlanError
             If there is none of this name.
         """
-        if self._named(name) is not GridEstimate.LEAST_SQUARES:
+        wanted = self._named(name)
+        if wanted is GridEstimate.SHRUNKEN:
+            return self._halves.cells
+        if wanted is GridEstimate.DIVIDED:
             return self.counts
         return self._found.get(GridEstimate.LEAST_SQUARES.value, self.least_squares)
 
@@ -158,7 +166,7 @@ class GridHistogram(PlannedSynopsis):
         """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
 
         The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
-        elsewhere; it is 0 for the whole grid where its total is public.
+        elsewhere; it is 0 for the whole grid where its total is public. Of the estimate `shrunken` it is its own.
 
         Raises
         ------
@@ -207,8 +215,12 @@ class GridHistogram(PlannedSynopsis):
     ) -> list[RangeAnswer]:
         """Return the answers to the boxes of these corners, (q, D) each, as `box` gives each."""
         check_boxes(starts, stops, self.plan.shape)
+        wanted = self._named(estimate)
+        chosen = self._sums_of(wanted)
+        if wanted is GridEstimate.SHRUNKEN:
+            values = sums_of_boxes(chosen, starts, stops)
+            return range_answers(values, values, np.sqrt(self._halves.variances(starts, stops)), confidence)
         errors = np.sqrt(self._variances(starts, stops))
-        chosen = self._sums_of(self._named(estimate))
         values, unbiased = (sums_of_boxes(sums, starts, stops) for sums in (chosen, self._unbiased_sums))
         return range_answers(values, unbiased, errors, confidence)
 
@@ -251,7 +263,17 @@ class GridHistogram(PlannedSynopsis):
     def _sums_of(self, estimate: GridEstimate) -> NDArray[np.float64]:
         if estimate is GridEstimate.DIVIDED:
             return self._sums
+        if estimate is GridEstimate.SHRUNKEN:
+            return self._shrunken_sums
         return self._solved_sums if self._found else self._unbiased_sums
+
+    @cached_property
+    def _halves(self) -> ShrunkenHalves:
+        return shrunken_halves(self.counts, self.plan.part_variances)
+
+    @cached_property
+    def _shrunken_sums(self) -> NDArray[np.float64]:
+        return freeze(sums_before(self._halves.cells))
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:

@@ -1,0 +1,200 @@
+"""`python -m experiments.dpbench`: errors of ranges, prefixes and boxes, dpopt beside the peers of DPBench."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.queries import rectangle_sums
+from experiments.documents import circumstances, write_results
+from experiments.dpbench.hdmm import hdmm
+from experiments.dpbench.ours import SHRUNKEN, answered, names, scales
+from experiments.dpbench.peers import GRIDS, LINES, Numbers
+from experiments.machine import describe_circumstances
+from experiments.tables import MissingDataError, data_folder
+
+Result = dict[str, Any]
+ASKED, SEED = 2_000, 4096
+LINE_FILE, GRID_FILE = "hist/dpbench-1d-4096.npz", "hist/dpbench-2d-256x256.npz"
+OURS = (*names(),)
+PRESENT, NEW, OTHER = "plan, divided", "plan, shrunken", "other plan, shrunken"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure every method on every set, or go on where a file of results ends, and print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.dpbench")
+    parser.add_argument("--runs", type=int, default=3, help="noise draws of each method (3)")
+    parser.add_argument(
+        "--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)"
+    )
+    parser.add_argument("--sets", nargs="+", help="some of the sets (all)")
+    parser.add_argument("--quick", action="store_true", help="tiny made-up sets: shows that it still runs")
+    parser.add_argument("--document", type=Path, help="put the tables into this document")
+    parser.add_argument(
+        "--json", type=Path, help="write the results to this file, and take those that are there"
+    )
+    options = parser.parse_args(arguments)
+    runs, budgets = (1, [1.0]) if options.quick else (options.runs, options.epsilon)
+    report: Result = {**describe_circumstances(), "runs": runs, "quick": options.quick, "results": []}
+    if options.json is not None and options.json.exists():
+        report = json.loads(options.json.read_text(encoding="utf-8"))
+    done = {(one["set"], one["workload"], one["epsilon"]) for one in report["results"]}
+    try:
+        for name, cells in sets(quick=options.quick):
+            if options.sets is not None and name not in options.sets:
+                continue
+            for epsilon in budgets:
+                for workload in workloads(cells.shape):
+                    if (name, workload, epsilon) in done:
+                        continue
+                    result = measure(name, cells, workload, epsilon, runs)
+                    report["results"].append(result)
+                    print(json.dumps(result), flush=True)
+                    if options.json is not None:
+                        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    except MissingDataError as error:
+        print(error, file=sys.stderr)
+        return 2
+    lines = list(markdown(report["results"]))
+    print("\n".join(lines))
+    if options.document is not None:
+        write_results(options.document, [circumstances(report), "", *lines])
+    return 0
+
+
+def sets(*, quick: bool) -> Iterator[tuple[str, Numbers]]:
+    """Yield the names and counts of the sets, those of one column first."""
+    if quick:
+        generator = np.random.default_rng(1)
+        counts = generator.poisson(40, 64) * (generator.random(64) < 0.3)
+        yield "made up", counts.astype(np.float64)
+        yield "made up, two columns", (counts[:, None] * (counts[None, :16] > 0))[:16].astype(np.float64)
+        return
+    for file in (LINE_FILE, GRID_FILE):
+        path = data_folder() / file
+        if not path.exists():
+            raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
+        with np.load(path, allow_pickle=False) as held:
+            for name in held.files:
+                yield name, held[name].astype(np.float64)
+
+
+def workloads(shape: tuple[int, ...]) -> tuple[str, ...]:
+    """Return what is asked of a set."""
+    return ("prefixes", "ranges") if len(shape) == 1 else ("boxes",)
+
+
+def asked(shape: tuple[int, ...], workload: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return starts and stops of the asked boxes, (q, D) each; random ones are the same each time."""
+    if workload == "prefixes":
+        stops = np.arange(1, shape[0] + 1, dtype=np.int64)[:, None]
+        return np.zeros_like(stops), stops
+    generator = np.random.default_rng(SEED)
+    ends = generator.integers(0, shape, (2, ASKED, len(shape)))
+    return ends.min(axis=0), ends.max(axis=0) + 1
+
+
+def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int) -> Result:
+    """Return the root of the mean squared error of each method over the asked boxes and runs, and the coverage of 95 %."""
+    starts, stops = asked(cells.shape, workload)
+    truth = rectangle_sums(cells, starts, stops)
+    corners = np.ascontiguousarray(np.stack((starts, stops), axis=2).reshape(len(starts), -1))
+    squares: dict[str, list[float]] = {}
+    covered: dict[str, list[float]] = {}
+
+    def seen(method: str, found: Numbers) -> Numbers:
+        answers = rectangle_sums(np.ascontiguousarray(found, dtype=np.float64), starts, stops)
+        squares.setdefault(method, []).append(float(((answers - truth) ** 2).mean()))
+        return answers
+
+    plans = scales(cells.shape, epsilon)
+    for run in range(runs):
+        for plan, noise in plans.items():
+            found = answered(cells, noise, starts, stops, np.random.default_rng((run, 1)))
+            for estimate, values in found.cells.items():
+                answers = seen(f"{plan}, {estimate}", values)
+                if estimate == SHRUNKEN:
+                    reach = 1.96 * np.sqrt(found.variances)
+                    held = float((np.abs(answers - truth) <= reach).mean())
+                    covered.setdefault(f"{plan}, {estimate}", []).append(held)
+        for method, peer in (LINES if cells.ndim == 1 else GRIDS).items():
+            seen(method, peer(cells, epsilon, corners, np.random.default_rng((run, 2))))
+        kind = "prefixes" if workload == "prefixes" else "ranges"
+        seen("HDMM", hdmm(cells, epsilon, kind, np.random.default_rng((run, 3))))
+    return {
+        "set": name,
+        "workload": workload,
+        "epsilon": epsilon,
+        "records": int(cells.sum()),
+        "error": {method: round(float(np.sqrt(np.mean(own))), 3) for method, own in squares.items()},
+        "coverage": {method: round(float(np.mean(own)), 4) for method, own in covered.items()},
+    }
+
+
+def best_peer(result: Result) -> tuple[str, float]:
+    """Return the peer of least error, and this error."""
+    peers = {method: error for method, error in result["error"].items() if method not in OURS}
+    name = min(peers, key=lambda method: peers[method])
+    return name, peers[name]
+
+
+def markdown(results: list[Result]) -> Iterator[str]:
+    """Yield the tables: errors of each case, then geometric means over sets."""
+    yield "Root of the mean squared error, and its ratio to that of the best peer:"
+    yield ""
+    yield (
+        "| set | asked | epsilon | best peer | its error | least squares | divided | shrunken | other plan, shrunken | "
+        "divided over peer | shrunken over peer | other plan over peer | covered | other plan covered |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    for one in results:
+        peer, least = best_peer(one)
+        error, coverage = one["error"], one["coverage"]
+        shown = ("plan, least squares", PRESENT, NEW, OTHER)
+        yield (
+            f"| {one['set']} | {one['workload']} | {one['epsilon']:g} | {peer} | {least:,.4g} | "
+            + " | ".join(f"{error[method]:,.4g}" for method in shown)
+            + " | "
+            + " | ".join(f"{error[method] / least:.2f}" for method in (PRESENT, NEW, OTHER))
+            + f" | {coverage[NEW]:.1%} | {coverage[OTHER]:.1%} |"
+        )
+    yield ""
+    yield "Over the sets: geometric means of the ratios to the best peer, the largest ratio, and the mean coverage of 95 %:"
+    yield ""
+    yield (
+        "| asked | epsilon | least squares | divided | shrunken | other plan, divided | other plan, shrunken | "
+        "largest: divided | largest: shrunken | largest: other plan, shrunken | covered | other plan covered |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    for workload in dict.fromkeys(one["workload"] for one in results):
+        for epsilon in dict.fromkeys(one["epsilon"] for one in results):
+            part = [one for one in results if (one["workload"], one["epsilon"]) == (workload, epsilon)]
+            if part:
+                yield _summary(workload, f"{epsilon:g}", part)
+    yield _summary("all", "all", results)
+
+
+def _summary(workload: str, epsilon: str, part: list[Result]) -> str:
+    ratios = {method: np.array([one["error"][method] / best_peer(one)[1] for one in part]) for method in OURS}
+    means = ("plan, least squares", PRESENT, NEW, "other plan, divided", OTHER)
+    coverage = {method: float(np.mean([one["coverage"][method] for one in part])) for method in (NEW, OTHER)}
+    return (
+        f"| {workload} | {epsilon} | "
+        + " | ".join(f"{np.exp(np.log(ratios[method]).mean()):.3f}" for method in means)
+        + " | "
+        + " | ".join(f"{ratios[method].max():.2f}" for method in (PRESENT, NEW, OTHER))
+        + " | "
+        + " | ".join(f"{coverage[method]:.1%}" for method in (NEW, OTHER))
+        + " |"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
