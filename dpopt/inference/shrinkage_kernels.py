@@ -79,14 +79,13 @@ def moments(
             if log_weights[k] == -np.inf:
                 continue
             c = cells.center_of[k]
-            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size)
             # Around the value, so that a small variance beside large counts keeps its digits.
             off = cells.centers[c, cell] - cells.values[cell]
             for j in range(parts):
                 if logs[k, j] - largest > _LEAST:
                     density = np.exp(logs[k, j] - largest)
                     moved = (1.0 - gains[k, j]) * off
-                    left = prior * (1.0 - gains[k, j])
+                    left = gains[k, j] * (cells.factors[j] * cells.noise[cell] + cells.spreads[c, cell])
                     whole += density
                     first += density * moved
                     second += density * (moved * moved + left)

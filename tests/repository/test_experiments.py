@@ -186,6 +186,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
         ("one_estimator", "| made up | 64 pairs | 10 | 1 |"),
         ("ranges", "| made up | 64 | 43 | 73% | 1 |"),
+        ("dpbench", "| made up, two columns | boxes | 1 | HDMM |"),
         ("boxes", "| made up | 128 | 126 | 72% | Laplace | 1 |"),
         ("intervals", "| as printed, alpha' = alpha / 6 | 4,402 | 40 |"),
         ("polynomial_release", "| made up | 500 | 8 | 3 | and | 3 |"),

@@ -24,6 +24,7 @@ TABLES = {
     "boxes": ("markdown", "results"),
     "consistent_answers": ("markdown", "results"),
     "decision_lists": ("_markdown", "results"),
+    "dpbench": ("markdown", "results"),
     "figure5": ("table", "results"),
     "fuzz": ("_markdown", ""),
     "halfspaces": ("markdown", "results"),

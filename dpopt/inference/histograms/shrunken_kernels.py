@@ -18,9 +18,9 @@ def box_moments(
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
     means: NDArray[np.float64],
-    squares: NDArray[np.float64],
+    apart: NDArray[np.float64],
 ) -> None:
-    """Write the mean of the share of all records in each box, and that of its square.
+    """Write mean and variance of the share of all records in each box.
 
     Node i of the tree of halves has the children 2 i + 1 and 2 i + 2; step d halves axis axes[d], into 2^halves[d] bins each.
     With l and r the shares of the box in both halves, p the first half's share of the node: p l + (1 - p) r.
@@ -36,38 +36,37 @@ def box_moments(
             width[step + 1, axis] = width[step, axis]
         width[step + 1, axes[step]] = 1 << halves[step]
     node, turn = np.zeros(depth + 1, dtype=np.int64), np.zeros(depth + 1, dtype=np.int64)
-    first, first_square = np.zeros(depth + 1), np.zeros(depth + 1)
+    first, first_spread = np.zeros(depth + 1), np.zeros(depth + 1)
     for box in range(starts.shape[0]):
         level, node[0], turn[0] = 0, 0, 0
         for axis in range(sides):
             low[0, axis] = 0
         while True:
-            inside, apart = True, False
+            inside, beside = True, False
             for axis in range(sides):
                 end = low[level, axis] + width[level, axis]
-                apart |= stops[box, axis] <= low[level, axis] or end <= starts[box, axis]
+                beside |= stops[box, axis] <= low[level, axis] or end <= starts[box, axis]
                 inside &= starts[box, axis] <= low[level, axis] and end <= stops[box, axis]
-            if not apart and not inside:
+            if not beside and not inside:
                 turn[level + 1], node[level + 1] = 0, 2 * node[level] + 1
                 for axis in range(sides):
                     low[level + 1, axis] = low[level, axis]
                 level += 1
                 continue
-            mean = 0.0 if apart else 1.0
-            square = mean
+            mean, spread = (0.0 if beside else 1.0), 0.0
             while level > 0 and turn[level] == 1:
                 level -= 1
                 p, v = shares[node[level]], variances[node[level]]
-                square = (
-                    (p * p + v) * first_square[level]
-                    + ((1.0 - p) * (1.0 - p) + v) * square
-                    + 2.0 * (p * (1.0 - p) - v) * first[level] * mean
+                spread = (
+                    (p * p + v) * first_spread[level]
+                    + ((1.0 - p) * (1.0 - p) + v) * spread
+                    + v * (first[level] - mean) ** 2
                 )
                 mean = p * first[level] + (1.0 - p) * mean
             if level == 0:
                 break
-            first[level - 1], first_square[level - 1] = mean, square
+            first[level - 1], first_spread[level - 1] = mean, spread
             turn[level] = 1
             node[level] += 1
             low[level, axes[level - 1]] += width[level, axes[level - 1]]
-        means[box], squares[box] = mean, square
+        means[box], apart[box] = mean, spread
