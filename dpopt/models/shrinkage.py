@@ -120,16 +120,6 @@ def shrinkage(
     build = Builder()
     w = build.variables("w", size, upper=1.0)
     g = build.variables("g", number, lower=logs.min(axis=1), upper=logs.max(axis=1), objective=-1.0)
-    pulled = np.flatnonzero(drawn > 0)
-    least = np.log(drawn[pulled] / (number + drawn.sum()))  # by SH-5 no best weight is smaller
-    h = build.variables(
-        "h",
-        pulled.size,
-        lower=least,
-        upper=0.0,
-        objective=-drawn[pulled],
-        inside=lambda: [str(k + 1) for k in pulled.tolist()],
-    )
     build.rows("SH-3", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
     # exp(g) <= f, divided by the largest likelihood of the cell: solvers like members of one size.
     each, top = 3 * np.arange(number), logs.max(axis=1)
@@ -144,6 +134,20 @@ def shrinkage(
         (each[:, None] + 2, w[None, :], np.exp(logs - top[:, None])),
         constants=ones,
     )
+    if drawn.any():
+        _draw_weights(build, w, drawn, number)
+    return Model.of("shrinkage", build)
+
+
+def _draw_weights(build: Builder, w: NDArray[np.int64], counts: NDArray[np.float64], number: int) -> None:
+    """Add the counts' part of SH-1."""
+    pulled = np.flatnonzero(counts > 0)
+
+    def names() -> list[str]:
+        return [str(k + 1) for k in pulled.tolist()]
+
+    least = np.log(counts[pulled] / (number + counts.sum()))  # by SH-5 no best weight is smaller
+    h = build.variables("h", pulled.size, lower=least, upper=0.0, objective=-counts[pulled], inside=names)
     own = 3 * np.arange(pulled.size)
     build.cones(
         "SH-1 weights",
@@ -153,6 +157,5 @@ def shrinkage(
         (own, h, 1.0),
         (own + 2, w[pulled], 1.0),
         constants=np.tile([0.0, 1.0, 0.0], pulled.size),
-        inside=lambda: [str(k + 1) for k in pulled.tolist()],
+        inside=names,
     )
-    return Model.of("shrinkage", build)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
+from dpopt.errors import PlanError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import read_hierarchy
@@ -31,6 +32,7 @@ def planned_histogram(
     *,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
+    total: float = 0.0,
     solver: str | None = None,
     on_solved: OnSolved = unheard,
 ) -> TreePlan:
@@ -47,10 +49,16 @@ def planned_histogram(
             bins,
             budget,
             ranges=ranges or ALL,
+            total=total,
             relation=relation,
             size=size,
             solver=solver,
             on_solved=on_solved,
+        )
+    if total:
+        raise PlanError(
+            f"found the share {total!r} of the budget for the number of records beside a hierarchy, whose topmost group is all "
+            "bins; leave it out"
         )
     return plan_hierarchy(
         read_hierarchy(hierarchy, bins),
@@ -72,6 +80,7 @@ def histogram(
     counts: str | None = None,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
+    total: float = 0.0,
     ordered: bool = False,
     **asked: Unpack[AskedOfModels],
 ) -> Histogram:
@@ -93,6 +102,9 @@ def histogram(
         "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
     hierarchy : path, optional
         Public JSON file of nested lists of bins: the levels of this hierarchy are measured.
+    total : float
+        Share of the budget, below 1, that measures the number of records beside the blocks: 0.1 makes wide ranges of sparse
+        tables more accurate.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **asked
@@ -127,7 +139,7 @@ def histogram(
         () if column is None else (column,),
         counts=counts,
         plan=lambda axes, budget, size: planned_histogram(
-            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy
+            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, total=total
         ),
         measure=lambda axes: partial(release_histogram, bins=axes[0]),
         ordered=ordered,
