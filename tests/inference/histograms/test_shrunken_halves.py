@@ -95,9 +95,9 @@ def test_stated_variances_are_those_of_random_divisions() -> None:
         first = shares[:, (1 << level) - 1 : (2 << level) - 1]
         counts = np.stack((counts * first, counts * (1 - first)), axis=2).reshape(draws, -1)
 
-    cells = np.empty((draws, 32))
-    cells[:, halving_order((2, 3))] = counts
-    cells = cells.reshape(draws, 4, 8)
+    flat = np.empty((draws, 32))
+    flat[:, halving_order((2, 3))] = counts
+    cells = flat.reshape(draws, 4, 8)
     for box in (((0, 4), (0, 8)), ((1, 3), (2, 7)), ((0, 1), (0, 1)), ((2, 4), (1, 2))):
         (top, bottom), (left, right) = box
         drawn = cells[:, top:bottom, left:right].sum(axis=(1, 2))
