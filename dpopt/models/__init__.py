@@ -44,6 +44,7 @@ from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
 from dpopt.models.noise_budgets.residual_allocation import residual_allocation
+from dpopt.models.noise_budgets.strategy import strategy
 from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget, limited_coefficients
@@ -97,6 +98,7 @@ __all__ = [
     "round_program",
     "shrinkage",
     "small_database",
+    "strategy",
     "tree_consistency",
     "whole_tree_consistency",
 ]

@@ -24,6 +24,7 @@ from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
 from dpopt.models.noise_budgets.residual_allocation import residual_allocation
+from dpopt.models.noise_budgets.strategy import strategy
 from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget
@@ -263,6 +264,12 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         hierarchy_budgets,
         {"levels": [[2], [1, 1]], "amount": 0.5},
         {"levels": list},
+    ),
+    "strategy": CatalogueEntry(
+        "strategy",
+        "which sums of bins are measured so that a workload of linear queries has the least variance",
+        strategy,
+        {"workload": [[1, 0], [1, 1]]},
     ),
     "perturbed_response": CatalogueEntry(
         "perturbed_response",

@@ -6,10 +6,14 @@ members belong to one cone. Kinds, with members in this order:
     second-order   (t, r_1, ..., r_k)       t >= |r|
     rotated        (p, q, r_1, ..., r_k)    p q >= |r|^2,  p, q >= 0
     exponential    (x, y, z)                y exp(x / y) <= z,  y > 0  (and the limits of such points)
+    semidefinite   (m_11, m_21, m_22, m_31, ...)   the symmetric matrix of this lower triangle has no eigenvalue below 0
 
 Multipliers. z proves something if each of its parts lies in the dual of its cone, so that z . member >= 0 for all members of
-the cone: t >= |r|;  4 p q >= |r|^2, p, q >= 0;  z >= -x exp(y / x - 1) with x < 0, or x = 0 and y, z >= 0. `proving` changes
-any multipliers into such, with a margin above the rounding errors of the change.
+the cone: t >= |r|;  4 p q >= |r|^2, p, q >= 0;  z >= -x exp(y / x - 1) with x < 0, or x = 0 and y, z >= 0;  the matrix of z_ii
+and z_ij / 2 has no eigenvalue below 0. `proving` changes any multipliers into such, with a margin above the rounding errors of
+the change. Of a matrix: with its eigenvectors u and eigenvalues e, rows b_i of u sqrt(max(e, 0)) are rounded as they may be;
+their products are those of a semidefinite matrix. As computed these are off by c_ij <= g |b_i| |b_j|, g about side * 2^-53, so
+that v'Cv <= g (sum |v_i| |b_i|)^2 <= g side sum v_i^2 |b_i|^2: by less than what the margin adds to the diagonal.
 
 Source: Boyd and Vandenberghe (2004), "Convex optimization", sections 2.6 and 5.9; the exponential cone: Chares (2009).
 """
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,9 +50,31 @@ class Cone(enum.Enum):
     SECOND_ORDER = "second-order"
     ROTATED = "rotated second-order"
     EXPONENTIAL = "exponential"
+    SEMIDEFINITE = "semidefinite"
 
 
-_SMALLEST = {Cone.SECOND_ORDER: 2, Cone.ROTATED: 3, Cone.EXPONENTIAL: 3}
+_SMALLEST = {Cone.SECOND_ORDER: 2, Cone.ROTATED: 3, Cone.EXPONENTIAL: 3, Cone.SEMIDEFINITE: 1}
+
+
+def side_of(members: int) -> int:
+    """Return the number of rows of a symmetric matrix whose lower triangle has so many entries, rounded down."""
+    return (math.isqrt(8 * members + 1) - 1) // 2
+
+
+def triangle_of(matrices: Numbers, off: float = 1.0) -> Numbers:
+    """Return the lower triangles of symmetric matrices (..., s, s), (..., s (s + 1) / 2), `off` times off the diagonal."""
+    row, column = np.tril_indices(matrices.shape[-1])
+    return np.asarray(matrices[..., row, column] * np.where(row == column, 1.0, off))
+
+
+def matrices_of(triangles: Numbers, off: float = 1.0) -> Numbers:
+    """Return the symmetric matrices (..., s, s) of lower triangles (..., s (s + 1) / 2), `off` times off the diagonal."""
+    side = side_of(triangles.shape[-1])
+    row, column = np.tril_indices(side)
+    found = np.empty((*triangles.shape[:-1], side, side))
+    found[..., row, column] = triangles * np.where(row == column, 1.0, off)
+    found[..., column, row] = found[..., row, column]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +141,11 @@ class ConicProgram:
             least = _SMALLEST[block.kind]
             if block.size < least or (block.kind is Cone.EXPONENTIAL and block.size != least):
                 raise ProgramError(f"a {block.kind.value} cone has {block.size} members; expected {least}")
+            side = side_of(block.size)
+            if block.kind is Cone.SEMIDEFINITE and side * (side + 1) // 2 != block.size:
+                raise ProgramError(
+                    f"a semidefinite cone has {block.size} members; expected the lower triangle of a matrix: 1, 3, 6, 10, ..."
+                )
 
     def __reduce__(self) -> tuple[type[ConicProgram], tuple[object, ...]]:
         # Unpickled arrays are writable: going through the constructor freezes and checks them again.
@@ -158,7 +190,8 @@ class ConicProgram:
         """Return by how much the point breaks a row, a bound or a cone at worst; 0 for a feasible point.
 
         Of a rotated cone that is counted in (p + q, p - q, 2 r), of an exponential one in x, in z,
-        or in the largest of x, -z and |y|, from where the cone has y = 0, whichever is least.
+        or in the largest of x, -z and |y|, from where the cone has y = 0, whichever is least; of a
+        matrix in its least eigenvalue.
         """
         worst = self.linear.violation(point)
         if not np.isfinite(worst):
@@ -238,6 +271,8 @@ def _broken(kind: Cone, members: Numbers) -> Numbers:
         p, q = members[:, 0], members[:, 1]
         side = np.column_stack((p - q, 2.0 * members[:, 2:]))
         return np.asarray(np.linalg.norm(side, axis=1) - p - q)
+    if kind is Cone.SEMIDEFINITE:
+        return np.asarray(-np.linalg.eigvalsh(matrices_of(members))[:, 0])
     x, y, z = members.T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         short = np.where(y > 0.0, y * np.exp(x / y) - z, np.inf)  # of z
@@ -248,6 +283,13 @@ def _broken(kind: Cone, members: Numbers) -> Numbers:
 
 def _in_dual(kind: Cone, parts: Numbers) -> Numbers:
     """Return parts (c, size) changed so that each lies in the dual of its cone."""
+    if kind is Cone.SEMIDEFINITE:
+        values, vectors = np.linalg.eigh(matrices_of(parts, 0.5))
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        roots[np.abs(roots) < 1.0 / _LARGEST] = 0.0  # no product underflows
+        matrices, side = roots @ roots.swapaxes(1, 2), roots.shape[1]
+        matrices[:, range(side), range(side)] *= 1.0 + max(_MARGIN, side**2 * 2.0**-50)
+        return triangle_of(matrices, 2.0)
     found = parts.copy()
     if kind is Cone.EXPONENTIAL:
         x, y, _ = parts.T

@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpopt.programs.conic import ConicProgram, PointProgram
+from dpopt.programs.conic import Cone, ConicProgram, PointProgram
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
@@ -30,6 +30,7 @@ class Capability(enum.Enum):
     WHOLE = "linear programs in bounded whole numbers, with whole coefficients"
     CONVEX_QP = "convex quadratic programs"
     CONES = "convex programs with second-order and exponential cones"
+    SDP = "convex programs with cones of semidefinite matrices"
     DUALS = "dual values"
     WARM_START = "starts from a hint"
     PRESOLVES = "has its own presolve of weighted clauses; dpopt presolves for the other solvers"
@@ -67,6 +68,8 @@ def why_refused(solver: Solver, program: Program) -> str | None:
         return _why_refused_clauses(solver, program)
     if isinstance(program, ConicProgram):
         needed, kind = Capability.CONES, "programs with cones"
+        if any(block.kind is Cone.SEMIDEFINITE for block in program.blocks):
+            needed, kind = Capability.SDP, "programs with semidefinite matrices"
     elif isinstance(program, QuadraticProgram):
         needed, kind = Capability.CONVEX_QP, "quadratic programs"
     elif Capability.WHOLE in solver.capabilities and Capability.MIP not in solver.capabilities:

@@ -103,6 +103,8 @@ def _cone_formulas(
                 text = f"{sums[0]} >= |({', '.join(sums[1:])})|"
             elif part.kind is Cone.ROTATED:
                 text = f"({sums[0]}) ({sums[1]}) >= |({', '.join(sums[2:])})|^2"
+            elif part.kind is Cone.SEMIDEFINITE:
+                text = f"({', '.join(sums)}), the lower triangle, is semidefinite"
             else:
                 power = f"exp(({sums[0]}) / ({sums[1]}))"
                 text = f"exp({sums[0]})" if sums[1] == "1" else f"({sums[1]}) {power}"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.building import Block
-from dpopt.programs.conic import Cone, ConicProgram, PointProgram
+from dpopt.programs.conic import Cone, ConicProgram, PointProgram, matrices_of, side_of, triangle_of
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
@@ -122,7 +122,7 @@ class CvxpyConvex:
     def capabilities(self) -> frozenset[Capability]:
         """What the library accepts and gives."""
         known = {Capability.LP, Capability.CONVEX_QP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT}
-        return frozenset(known | {Capability.CONES} if LIBRARIES[self.name].cones else known)
+        return frozenset(known | {Capability.CONES, Capability.SDP} if LIBRARIES[self.name].cones else known)
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         """Solve a linear or a quadratic program, or one with cones."""
@@ -208,7 +208,7 @@ class CvxpyProblem:
             total[row] += sign * np.atleast_1d(np.asarray(constraint.dual_value, dtype=np.float64))
         parts = [total]
         for constraint, kind in self.cones:
-            if any(one is None for one in constraint.dual_value):
+            if constraint.dual_value is None or any(one is None for one in constraint.dual_value):
                 return None
             parts.append(_member_duals(constraint, kind))
         return np.concatenate(parts)
@@ -274,14 +274,27 @@ def _cone_constraints(
     product: Callable[[csr_array[np.float64]], cvxpy.Expression],
     labels: Sequence[Block],
 ) -> list[tuple[cvxpy.Constraint, Cone]]:
-    """Return one constraint for each block of cones, with its kind."""
+    """Return one constraint for each block of cones, or for each matrix, with its kind."""
     import cvxpy
+    from scipy.sparse import csr_array
 
-    matrix, found, first = program.member_matrix(), [], 0
+    found: list[tuple[cvxpy.Constraint, Cone]] = []
+    matrix, first = program.member_matrix(), 0
     for place, block in enumerate(program.blocks):
         number, size = block.number, block.size
         members = np.arange(first, first + number * size).reshape(number, size)
         first += number * size
+        if block.kind is Cone.SEMIDEFINITE:
+            side = side_of(size)
+            whole = matrices_of(np.arange(float(size))).astype(np.int64).ravel()  # which member is each entry
+            symmetric = csr_array((np.ones(whole.size), (np.arange(whole.size), whole)))
+            for one in members:
+                sums = symmetric @ (product(matrix[one]) + program.constants[one])
+                constraint = cvxpy.PSD(cvxpy.reshape(sums, (side, side), order="C"))
+                if labels:
+                    constraint.set_label(labels[place].symbol)
+                found.append((constraint, block.kind))
+            continue
         sums = [product(matrix[one]) + program.constants[one] for one in members.T]
         if block.kind is Cone.EXPONENTIAL:
             constraint = cvxpy.ExpCone(*sums)
@@ -298,6 +311,8 @@ def _cone_constraints(
 
 def _member_duals(constraint: cvxpy.Constraint, kind: Cone) -> NDArray[np.float64]:
     """Return the duals of the members of a block of cones, cone by cone."""
+    if kind is Cone.SEMIDEFINITE:
+        return triangle_of(np.asarray(constraint.dual_value, dtype=np.float64), 2.0)
     if kind is Cone.EXPONENTIAL:
         return np.column_stack([np.ravel(one) for one in constraint.dual_value]).ravel()
     head, rest = np.ravel(constraint.dual_value[0]), np.asarray(constraint.dual_value[1], dtype=np.float64)

@@ -160,6 +160,7 @@ def realistic() -> dict[str, Mapping[str, object]]:
             "amount": 0.1,
         },
         "hierarchy_budgets": {"levels": [[12], [6, 6], [3, 3, 3, 3], [1] * 12], "amount": 0.1},
+        "strategy": {"workload": np.tril(np.ones((24, 24)))},
         "perturbed_response": {
             "sizes": [4] * 8,
             "queries": [

@@ -19,6 +19,7 @@ from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, Sor
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ListCounts
 from dpopt.private.measurements.halfspace_measurement import Arcs, Sides
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums
+from dpopt.private.measurements.wave_sums import WaveSums
 from dpopt.private.tables.closed import Closed
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.decision_lists.release_lists import release_lists
@@ -158,6 +159,10 @@ def in_order(scale: float, gaussian: bool, length: int = NODES, ranked: int | No
 in_use = partial(BinsInUse, "in use")
 
 
+def waves(scale: float, gaussian: bool, *, prefixes: bool = False) -> WaveSums:
+    return WaveSums("waves", scale, gaussian, BINS, prefixes, unit=4)
+
+
 def ample(kind: type[Any], relation: NeighbouringRelation, gaussian: bool, **own: Any) -> Any:
     """Return a plan within an ample budget."""
     size = None if relation is ADD_REMOVE else ROWS
@@ -207,6 +212,9 @@ BIN_FAMILY = Family(
         "numbers of nodes": Measured(graphs, partial(in_order, ranked=0)),
         "the largest and numbers of the others": Measured(graphs, partial(in_order, ranked=2), ANYTHING),
         "bins in use": Measured(binned, in_use),
+        # Replaced, a record is charged twice its largest column.
+        "waves": Measured(binned, waves, ANYTHING),
+        "waves of prefixes": Measured(binned, partial(waves, prefixes=True), ANYTHING, planted=False),
         "nodes in use": Measured(graphs, in_use),
     },
     released={

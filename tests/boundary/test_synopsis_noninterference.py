@@ -43,6 +43,7 @@ from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
+from dpopt.synopses.histograms.wave_plan import plan_waves
 from dpopt.synopses.intervals.interval_planning import plan_intervals
 from dpopt.synopses.intervals.partition_release import write_boxes
 from dpopt.synopses.intervals.release_intervals import release_partition
@@ -190,6 +191,8 @@ def is_graph(plan: Any) -> bool:
 def bins_plan(relation: NeighbouringRelation, gaussian: bool, variant: tuple[str, Any]) -> Any:
     what, how = variant
     more: dict[str, Any] = {"relation": relation, "size": RECORDS if relation is REPLACE else None}
+    if what == "waves":
+        return plan_waves(BINS, BUDGETS[gaussian], ranges=how, relation=relation)
     if what == "histogram":
         return plan_histogram(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "grid":
@@ -336,6 +339,7 @@ KINDS: dict[str, Kind] = {
             "grid": (REPLACE, False, ("grid", "rectangles"), IN_BINS),
             "histogram": (REPLACE, False, ("histogram", "all"), IN_BINS),
             "histogram, add-remove": (ADD_REMOVE, True, ("histogram", "all"), IN_BINS),
+            "waves": (ADD_REMOVE, True, ("waves", "all"), IN_BINS),
             "degrees": (REPLACE, False, ("degrees", None), GRAPHS),
             "degrees of a declared number": (ADD_REMOVE, False, ("degrees", NODES), GRAPHS),
         },

@@ -185,7 +185,7 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("histogram release {table} --column age", "name what is counted"),
         ("histogram release {columns} --column height", "no attribute 'height'"),
         ("histogram release {columns} --column town", "nothing says that its values are ordered"),
-        ("histogram release {columns} --column age --ranges most", "expected all, worst, sizes:1,64,1024, or file"),
+        ("histogram release {columns} --column age --ranges most", "expected all, prefixes, worst, sizes:1,64,1024, or file"),
         ("histogram release {columns} --column age --hierarchy {bad}", "the bin '[20, 40)' is missing"),
         ("histogram release {columns} --column age --hierarchy {whole} --ranges worst", "hierarchy, expected nodes"),
         ("histogram release {columns} --column age --ranges file:{lines}", "line 2: age: 1 is no edge"),

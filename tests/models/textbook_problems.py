@@ -35,6 +35,7 @@ from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
+from dpopt.models.noise_budgets.strategy import best_strategy
 from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
 from dpopt.models.records.reweighting import maximize_likelihood
 from dpopt.models.shrinkage import log_likelihoods
@@ -374,6 +375,18 @@ def hierarchy_budgets() -> list[Problem]:
     return found
 
 
+def strategies() -> list[Problem]:
+    """ST-1 to ST-3: between the bound and the strategy that the steps ST-5 find."""
+    draw = np.random.default_rng(5)
+    found = []
+    for queries, bins in ((3, 4), (9, 6), (4, 8)):
+        workload, weights = draw.integers(-1, 3, (queries, bins)).astype(np.float64), draw.random(queries)
+        best = best_strategy(workload.T @ (weights[:, None] * workload))
+        arguments = {"workload": workload.tolist(), "weights": weights.tolist()}
+        found.append(Problem(arguments, best.bound * (1 - 1e-5), best.variance * (1 + 1e-5)))
+    return found
+
+
 def allocations() -> list[Problem]:
     """NA-1 to NA-5."""
     measured = load_script(MODELS / "noise_allocation" / "noise_allocation_textbook.py").measured
@@ -674,6 +687,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     "reweighting": reweightings,
     "shrinkage": shrinkages,
     "small_database": databases,
+    "strategy": strategies,
     "tree_consistency": trees,
 }
 

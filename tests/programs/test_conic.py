@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.programs.building import Builder
 from dpopt.programs.certificate import certify_point
-from dpopt.programs.conic import Cone, ConicProgram, number_of_multipliers
+from dpopt.programs.conic import Cone, ConicProgram, matrices_of, number_of_multipliers, triangle_of
 from dpopt.programs.duality import conic_bound
 from dpopt.programs.results import SolveResult, Termination
 
-KINDS = [Cone.SECOND_ORDER, Cone.ROTATED, Cone.EXPONENTIAL]
+KINDS = [Cone.SECOND_ORDER, Cone.ROTATED, Cone.EXPONENTIAL, Cone.SEMIDEFINITE]
 NUMBERS = st.floats(-100, 100, allow_subnormal=False)
 THREE = arrays(np.float64, (3, 3), elements=NUMBERS)
 
@@ -32,6 +32,8 @@ def member_in(kind: Cone, free: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array([np.hypot(a, b) * (1 + 1e-12), a, b])
     if kind is Cone.ROTATED:
         return np.array([abs(a) + 0.1, b * b / (abs(a) + 0.1) * (1 + 1e-12), b])
+    if kind is Cone.SEMIDEFINITE:
+        return np.array([abs(a) + 0.1, b, b * b / (abs(a) + 0.1) * (1 + 1e-12)])
     y = abs(b) + 0.1
     return np.array([a, y, y * np.exp(a / y) * (1 + 1e-12)])
 
@@ -73,6 +75,9 @@ def room_in_dual(kind: Cone, z: list[float]) -> Decimal:
         if kind is Cone.EXPONENTIAL:
             assert one < 0 or (one == 0 and two >= 0 and three >= 0)
             most, least = three, -one * (two / one - 1).exp() if one else Decimal(0)
+        elif kind is Cone.SEMIDEFINITE:
+            assert min(one, three) >= 0
+            most, least = 4 * one * three, two**2
         else:
             rotated = kind is Cone.ROTATED
             assert min(one, two if rotated else one) >= 0
@@ -93,7 +98,10 @@ def test_proving_multipliers_lie_in_the_dual_and_no_deeper_than_they_must(
     for raw, z in zip(multipliers, proving, strict=True):
         room = room_in_dual(kind, z.tolist())
         assert room >= 0
-        if (z[last] != raw[last]).any():
+        inside = kind is Cone.SEMIDEFINITE and min(raw[0], raw[2], 4 * raw[0] * raw[2] - raw[1] ** 2) >= 0
+        if inside:
+            np.testing.assert_allclose(z, raw, rtol=1e-8, atol=1e-12 * np.abs(raw).max())
+        elif (z[last] != raw[last]).any():
             assert room <= Decimal("1e-8")
 
 
@@ -171,6 +179,8 @@ def test_the_best_multipliers_prove_the_optimum() -> None:
         (Cone.EXPONENTIAL, [3, -1, 1], 3),
         (Cone.EXPONENTIAL, [-1, 0, -4], 4),
         (Cone.EXPONENTIAL, [-1, 1e-9, 0], 0),
+        (Cone.SEMIDEFINITE, [1, 2, 4], 0),
+        (Cone.SEMIDEFINITE, [1, 3, 1], 2),
     ],
 )
 def test_a_point_is_off_by_so_much(kind: Cone, point: list[float], violation: float) -> None:
@@ -182,7 +192,12 @@ def test_a_program_is_kept_and_checked() -> None:
     again = pickle.loads(pickle.dumps(posed))
     assert again.blocks == posed.blocks
     assert not again.constants.flags.writeable
-    for kind, size in ((Cone.EXPONENTIAL, 4), (Cone.ROTATED, 2), (Cone.SECOND_ORDER, 1)):
+    for kind, size in (
+        (Cone.EXPONENTIAL, 4),
+        (Cone.ROTATED, 2),
+        (Cone.SECOND_ORDER, 1),
+        (Cone.SEMIDEFINITE, 4),
+    ):
         build = Builder()
         build.cones("K", kind, 1, size, (0, build.variables("x"), 1.0))
         with pytest.raises(ProgramError, match="members"):
@@ -194,3 +209,27 @@ def test_a_program_is_kept_and_checked() -> None:
             posed.quadratic, posed.blocks, posed.member_starts, posed.member_columns, posed.member_coefficients,
             posed.constants + np.nan,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("side", [1, 4, 24])
+def test_matrices_of_multipliers_have_no_negative_eigenvalue_in_exact_arithmetic(side: int) -> None:
+    draw = np.random.default_rng(side)
+    build = Builder()
+    members = side * (side + 1) // 2
+    build.cones("K", Cone.SEMIDEFINITE, 1, members, (0, build.variables("x", 1), 1.0))
+    posed = build.program()
+    assert isinstance(posed, ConicProgram)
+    thin = draw.normal(size=(side, max(1, side // 3))) * 10.0 ** draw.integers(-12, 6, (side, 1))
+    for symmetric in (thin @ thin.T, thin @ thin.T - np.eye(side), np.ones((side, side))):
+        z = matrices_of(posed.proving(triangle_of(symmetric, 2.0)), 0.5)
+        rows = [[Fraction(one) for one in row] for row in z.tolist()]
+        for place in range(
+            side
+        ):  # elimination: pivots of a semidefinite matrix are 0 or above, rows of 0 are 0
+            pivot = rows[place][place]
+            assert pivot > 0 or not any(rows[place][place:])
+            if not pivot:
+                continue
+            for row in rows[place + 1 :]:
+                factor = row[place] / pivot
+                row[:] = [a - factor * b for a, b in zip(row, rows[place], strict=True)]

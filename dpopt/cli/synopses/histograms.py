@@ -17,6 +17,7 @@ from dpopt.errors import PlanError
 if TYPE_CHECKING:
     from dpopt.models.noise_budgets.solved_budget import SolvedBudget
     from dpopt.synopses.histograms.counts_plan import CountsPlan
+    from dpopt.synopses.histograms.least_possible import LeastVariances
 
 histogram_group = shared.synopsis_group(
     "histogram", "Histograms over ordered bins: any range, with its error."
@@ -63,7 +64,8 @@ class HistogramOptions:
         str | None,
         typer.Option(
             "--ranges",
-            help="What the plan minimizes: all (the mean variance over all ranges), worst (the largest variance of any range),"
+            help="What the plan minimizes: all (the mean variance over all ranges), prefixes (over those that begin with the "
+            "first bin), worst (the largest variance of any range),"
             " sizes:1,64,1024 (the largest variance over these sizes, each divided by that of a simple strategy), or "
             "file:PATH (the weighted mean variance over the ranges of a public CSV file with lines a:b,weight). With a "
             "hierarchy: nodes (the mean variance of its groups), all, sizes or file.",
@@ -79,6 +81,11 @@ class HistogramOptions:
         "Share of the budget that measures the number of records beside the blocks, such as 0.1: wide ranges of sparse tables "
         "become more accurate.",
     ] = 0.0
+    measure: Annotated[
+        str,
+        "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, for the "
+        "ranges all or prefixes, the least variance; better where most bins hold records, often worse where most are empty).",
+    ] = "blocks"
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,8 @@ def plan_histogram(
     solver: BudgetSolverOption = None,
 ) -> shared.Shown:
     """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
+    from dpopt.synopses.histograms.least_possible import least_variances
+    from dpopt.synopses.histograms.range_workload import ALL, NODES
     from dpopt.synopses.histograms.release_histogram import planned_histogram
 
     request = asked.request()
@@ -127,7 +136,8 @@ def plan_histogram(
         on_solved=heard.note,
     )
     counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
-    return _planned(found, "counts", counts, "bins", heard)
+    ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
+    return _planned(found, "counts", counts, "bins", heard, least_variances(found, ranges, axes[0]))
 
 
 @shared.showing("plan", grid_group)
@@ -143,6 +153,7 @@ def plan_grid(
     """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.ranges.grids import blocks_shape
     from dpopt.synopses.histograms.grids import grid_plan
+    from dpopt.synopses.histograms.least_possible import least_variances
 
     request = asked.request()
     axes = where.axes(request, _several(columns))
@@ -160,7 +171,7 @@ def plan_grid(
         on_solved=heard.note,
     )
     blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
-    return _planned(found, "blocks", blocks, "cells", heard)
+    return _planned(found, "blocks", blocks, "cells", heard, least_variances(found, measured.ranges))
 
 
 @command("release", group=histogram_group)
@@ -338,9 +349,16 @@ class _Heard:
             self.words = [f"spread by {solved}{proven}"]
 
 
-def _planned(found: CountsPlan, heading: str, numbers: list[str], empty: str, heard: _Heard) -> shared.Shown:
-    """Return the levels of a plan, how many counts each has, and the predicted errors."""
-    scales = [f"{scale:.4g}" for scale in found.scales]
+def _planned(
+    found: CountsPlan,
+    heading: str,
+    numbers: list[str],
+    empty: str,
+    heard: _Heard,
+    least: LeastVariances,
+) -> shared.Shown:
+    """Return the levels of a plan, how many counts each has, the predicted errors, and how little they can be."""
+    scales = [f"{scale:.4g}" for scale in found.scales_in_records]
     rows = zip(found.level_names, numbers, scales, strict=True)
     errors = (
         f"{name}: standard error {variance**0.5:,.2f} records (root of the mean variance), less where {empty} are empty"
@@ -348,7 +366,10 @@ def _planned(found: CountsPlan, heading: str, numbers: list[str], empty: str, he
     )
     table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
     solved = {"solved": heard.words[0]} if heard.words else {}
-    return shared.Shown({**found.to_json(), **solved}, [table, *errors, *heard.words])
+    proven = least.in_words(found.predicted)
+    return shared.Shown(
+        {**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *heard.words]
+    )
 
 
 def _sides(shape: tuple[int, ...]) -> str:

@@ -6,5 +6,7 @@
 | residual_allocation.py | how precisely each residual of marginals is measured, with a prior; solved by bisection |
 | level_budgets.py | how much of a budget each level of a tree over bins gets; likewise |
 | hierarchy_budgets.py | the same for a hierarchy that a user declares; what a part of a budget buys |
+| strategy.py | which sums are measured at all: the least variance of any workload, by a semidefinite program or our own steps |
+| least_variance.py | bounds on that in closed form, however many bins there are |
 | solved_budget.py | a budget that a named solver spread, beside that of our own method |
 """

@@ -23,6 +23,7 @@ from dpopt.private.measurements.halfspace_measurement import Arcs, ProjectedPoin
 from dpopt.private.measurements.measurement import Measurement, NumberOfRecords
 from dpopt.private.measurements.noisy_counts import Noised
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
+from dpopt.private.measurements.wave_sums import WaveSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import PrivateDataset
@@ -33,6 +34,7 @@ MEASUREMENTS: Mapping[type, type[Closed]] = {
     GroupSums: BinCounts,
     SortedCounts: BinCounts,
     BinsInUse: BinCounts,
+    WaveSums: BinCounts,
     ConjunctionCounts: ConjunctionTable,
     ListCounts: ListTable,
     CoefficientSums: CoefficientTable,
@@ -67,7 +69,7 @@ class CountingCurator(Door[Closed]):
         With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each name is
         measured once.
 
-        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15 in docs/privacy.md.
+        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17 in docs/privacy.md.
 
         Raises
         ------

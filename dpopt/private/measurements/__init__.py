@@ -7,6 +7,7 @@
 | bin_measurement.py | what is measured of histograms and degrees |
 | conjunction_measurement.py | what is measured of conjunctions, of decision lists |
 | sanitizer_sums.py | sums of the coefficients of records' polynomials |
+| wave_sums.py, wave_kernels.py | weighted sums over all bins |
 | halfspace_measurement.py | what is measured of points, and its cost |
 | halfspace_kernels.py | on which sides of halfspaces points lie |
 """

@@ -122,6 +122,11 @@ class CountsPlan(SynopsisPlan, ABC):
         """The measured levels in words; they name the measurements and their charges."""
 
     @property
+    def scales_in_records(self) -> tuple[float, ...]:
+        """Scale of the noise of each measured level, in records."""
+        return self.scales
+
+    @property
     def sensitivity(self) -> int:
         """In how many counts of a level two neighbours differ."""
         return node_sensitivity(self.relation)

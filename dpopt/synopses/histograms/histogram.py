@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
-from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
@@ -26,6 +25,7 @@ from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
 from dpopt.synopses.histograms.tree_plan import TreePlan
+from dpopt.synopses.histograms.wave_plan import WavePlan
 from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
@@ -209,7 +209,7 @@ class Histogram(PlannedSynopsis):
         if self._wanted(estimate) is Estimate.SHRUNKEN:
             shrunken = self._halves.variances(starts[:, None], stops[:, None])
             return range_answers(values, values, np.sqrt(shrunken), confidence)
-        errors = np.sqrt(range_variances(self.plan.tree, self.plan.variances, starts, stops))
+        errors = np.sqrt(self.plan.range_variances(starts, stops))
         return range_answers(values, unbiased, errors, confidence)
 
     def quantile(self, share: float, *, estimate: str | Estimate | None = None) -> int:
@@ -248,17 +248,12 @@ class Histogram(PlannedSynopsis):
     @classmethod
     def read_plan(cls, given: Any) -> TreePlan:
         """Return the plan on file, of blocks or of a hierarchy."""
-        kind: type[TreePlan] = HierarchyPlan if "hierarchy" in given else HistogramPlan
-        return kind.from_json(given)
+        kinds: dict[str, type[TreePlan]] = {"hierarchy": HierarchyPlan, "unit": WavePlan}
+        return next((kind for key, kind in kinds.items() if key in given), HistogramPlan).from_json(given)
 
     @cached_property
     def _node_values(self) -> NDArray[np.float64]:
-        values = np.zeros(len(self.plan.tree))
-        for level, noisy in zip(self.plan.levels, self.noisy, strict=True):
-            values[self.plan.nodes(level)] = noisy
-        if self.plan.size is not None:
-            values[0] = self.plan.size
-        return freeze(values)
+        return freeze(self.plan.node_values(self.noisy))
 
     def inferences(self) -> dict[str, Inference]:
         """Return the estimates that are models: `nonnegative` and `least-squares`."""

@@ -122,8 +122,9 @@ def plan_histogram(
     budget : Budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     ranges : str or RangeWorkload
-        "all" (the mean over all ranges), "sizes:1,64,1024" (each size, divided by the variance of the best simple strategy),
-        "worst" (the largest variance of any range), "file:PATH" (the weighted mean over the ranges that a file declares).
+        "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each size,
+        divided by the variance of the best simple strategy), "worst" (the largest variance of any range), "file:PATH" (the
+        weighted mean over the ranges that a file declares).
     total : float
         Share of the budget, below 1, that measures the number of records beside the blocks; the blocks share the rest. Where
         data are sparse, wide ranges gain more by it than least squares can tell (experiments/dpbench).

@@ -34,7 +34,7 @@ from dpopt.queries.ranges.weighted_ranges import (
 )
 from dpopt.synopses.histograms.counts_plan import whole_number
 
-ALL, SIZES, WORST, FILE = "all", "sizes:", "worst", "file:"
+ALL, PREFIXES, SIZES, WORST, FILE = "all", "prefixes", "sizes:", "worst", "file:"
 _SHOWN = 60  # characters of what was found
 _PLAIN_STEPS = (1, 4)
 """Plain strategies are single bins alone, and trees with 2 and with 16 children whose levels share the budget equally."""
@@ -63,7 +63,7 @@ class RangeWorkload:
 
     @classmethod
     def parse(cls, text: str, bins: int | Bins) -> RangeWorkload:
-        """Read "all", "sizes:1,64,1024", "worst", or "file:PATH".
+        """Read "all", "prefixes", "sizes:1,64,1024", "worst", or "file:PATH".
 
         Raises
         ------
@@ -74,6 +74,10 @@ class RangeWorkload:
         number = named.number
         if text == ALL:
             return cls(text, ("all ranges",), loads_of_all_ranges(number)[None, :], relative=False)
+        if text == PREFIXES:
+            stops = np.arange(1, number + 1, dtype=np.int64)
+            loads = loads_of(np.zeros_like(stops), stops, number)
+            return cls(text, ("prefixes",), loads[None, :], relative=False)
         if text == WORST:
             return cls(text, *_of_sizes([1], number), relative=False)  # the worst ranges join one by one
         if text.startswith(SIZES):
@@ -81,7 +85,9 @@ class RangeWorkload:
         if text.startswith(FILE):
             declared = WeightedRanges.read(text.removeprefix(FILE), named)
             return cls.declared(declared.starts, declared.stops, declared.weights, number)
-        raise WorkloadError(f"found the ranges {text!r}; expected all, worst, sizes:1,64,1024, or file:PATH")
+        raise WorkloadError(
+            f"found the ranges {text!r}; expected all, prefixes, worst, sizes:1,64,1024, or file:PATH"
+        )
 
     @classmethod
     def declared(

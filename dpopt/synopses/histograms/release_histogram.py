@@ -18,10 +18,14 @@ from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
+from dpopt.synopses.histograms.wave_plan import plan_waves
 from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
+
+BLOCKS, WAVES = MEASURED = ("blocks", "waves")
+"""What may be measured."""
 
 
 def planned_histogram(
@@ -33,10 +37,11 @@ def planned_histogram(
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
     total: float = 0.0,
+    measure: str = BLOCKS,
     solver: str | None = None,
     on_solved: OnSolved = unheard,
 ) -> TreePlan:
-    """Return the plan for these bins, over blocks of them or over a declared hierarchy; made from public values alone.
+    """Return the plan for these bins: waves, blocks, or a declared hierarchy; made from public values alone.
 
     Raises
     ------
@@ -44,6 +49,14 @@ def planned_histogram(
         For whatever cannot be planned.
     """
     relation = request.relation
+    if measure not in MEASURED:
+        raise PlanError(f"found {measure!r} to be measured; expected one of {', '.join(MEASURED)}")
+    if measure == WAVES and (hierarchy is not None or solver is not None or total):
+        raise PlanError(
+            "waves have neither a hierarchy, a solver nor a share for the number of records: leave these out, or measure blocks"
+        )
+    if measure == WAVES:
+        return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
     if hierarchy is None:
         return plan_histogram(
             bins,
@@ -81,6 +94,7 @@ def histogram(
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
     total: float = 0.0,
+    measure: str = BLOCKS,
     ordered: bool = False,
     **asked: Unpack[AskedOfModels],
 ) -> Histogram:
@@ -98,13 +112,16 @@ def histogram(
         In place of schema and column: the table has one row for each bin, in order, with its count in this column. A record is
         in one bin, and the number of rows is public.
     ranges : str, optional
-        The ranges whose variance the plan minimizes: "all", "worst", "sizes:1,64,1024", "file:PATH"; with a hierarchy
-        "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
+        The ranges whose variance the plan minimizes: "all", "prefixes", "worst", "sizes:1,64,1024", "file:PATH"; with a
+        hierarchy "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
     hierarchy : path, optional
         Public JSON file of nested lists of bins: the levels of this hierarchy are measured.
     total : float
         Share of the budget, below 1, that measures the number of records beside the blocks: 0.1 makes wide ranges of sparse
         tables more accurate.
+    measure : str
+        "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian noise
+        under add-remove; better where most bins hold records, and often worse where most are empty.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **asked
@@ -139,7 +156,7 @@ def histogram(
         () if column is None else (column,),
         counts=counts,
         plan=lambda axes, budget, size: planned_histogram(
-            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, total=total
+            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, total=total, measure=measure
         ),
         measure=lambda axes: partial(release_histogram, bins=axes[0]),
         ordered=ordered,

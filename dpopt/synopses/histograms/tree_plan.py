@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
+from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.model_size import ModelSize
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability
@@ -109,6 +110,19 @@ class TreePlan(CountsPlan):
         """Return how many nodes a measured level has."""
         nodes = self.nodes(level)
         return int(nodes.stop - nodes.start)
+
+    def node_values(self, noisy: tuple[NDArray[np.int64], ...]) -> NDArray[np.float64]:
+        """Return what was measured of each node, (v,): 0 where nothing was; a public number of records is the root's."""
+        values = np.zeros(len(self.tree))
+        for level, measured in zip(self.levels, noisy, strict=True):
+            values[self.nodes(level)] = measured
+        if self.size is not None:
+            values[0] = self.size
+        return values
+
+    def range_variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the variances of the least-squares counts of ranges start, ..., stop - 1, (q,)."""
+        return range_variances(self.tree, self.variances, starts, stops)
 
     @cached_property
     def variances(self) -> NDArray[np.float64]:

@@ -179,7 +179,7 @@ def test_one_bin_is_a_histogram() -> None:
     ("error", "message", "options"),
     [
         (PlanError, "1 to 4,194,304 bins, found 0", {"bins": 0}),
-        (WorkloadError, "expected all, worst, sizes:1,64,1024, or file", {"ranges": "some"}),
+        (WorkloadError, "expected all, prefixes, worst, sizes:1,64,1024, or file", {"ranges": "some"}),
         (WorkloadError, "whole numbers of bins", {"ranges": "sizes:1,x"}),
         (WorkloadError, "a range of 12 bins; the domain has 11", {"ranges": "sizes:12"}),
         (PlanError, "no figure for the noise of counts", {"budget": Budget(1.0, 1e-6, None, Accountant.GDP)}),
