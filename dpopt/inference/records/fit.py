@@ -7,7 +7,7 @@ records.
 
 Method: block coordinate descent. A sweep takes the records in a public random order; each attribute of a record in turn takes
 the code that lowers f most, all other attributes and records as they are. f never rises, but for this: of many records, one in
-400 is visited against the counts before the others of its block changed (`team.BLOCKS`), so that threads share the work
+2,000 is visited against the counts before the others of its block changed (`team.BLOCKS`), so that threads share the work
 and the records do not depend on how many threads there are. At a temperature tau > 0 the code
 is drawn instead (Gibbs sampling of the distribution of N records proportional to prior * exp(-f / tau)): records then spread
 over what the noise cannot tell apart, where best responses fit the noise itself.
