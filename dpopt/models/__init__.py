@@ -40,6 +40,7 @@ from dpopt.models.histograms.interval_partition import interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
 from dpopt.models.model import Model, Solution
+from dpopt.models.noise_budgets.continual_counting import continual_counting
 from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
@@ -72,6 +73,7 @@ __all__ = [
     "build_model",
     "coefficient_budget",
     "consistent_records",
+    "continual_counting",
     "decision_lists",
     "graphical_relaxation",
     "graphical_sequence",

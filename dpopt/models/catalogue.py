@@ -20,6 +20,7 @@ from dpopt.models.histograms.interval_partition import interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.histograms.tree_consistency import tree_consistency, whole_tree_consistency
 from dpopt.models.model import Model
+from dpopt.models.noise_budgets.continual_counting import continual_counting
 from dpopt.models.noise_budgets.hierarchy_budgets import hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
@@ -270,6 +271,12 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "which sums of bins are measured so that a workload of linear queries has the least variance",
         strategy,
         {"workload": [[1, 0], [1, 1]]},
+    ),
+    "continual_counting": CatalogueEntry(
+        "continual_counting",
+        "which sums of the steps so far are measured, so that every prefix is answered as it grows",
+        continual_counting,
+        {"steps": 2},
     ),
     "perturbed_response": CatalogueEntry(
         "perturbed_response",

@@ -19,6 +19,7 @@ from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
 from dpopt.inference.distribution.fit import Distribution
 from dpopt.inference.histograms.integer_tree import best_integer_tree
 from dpopt.inference.histograms.mean_variance import MeanVariance
+from dpopt.inference.histograms.prefix_factors import root_coefficients
 from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
@@ -31,6 +32,7 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_problem,
     selected_so_far,
 )
+from dpopt.models.noise_budgets.continual_counting import least_of_growing
 from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
@@ -384,6 +386,14 @@ def strategies() -> list[Problem]:
         best = best_strategy(workload.T @ (weights[:, None] * workload))
         arguments = {"workload": workload.tolist(), "weights": weights.tolist()}
         found.append(Problem(arguments, best.bound * (1 - 1e-5), best.variance * (1 + 1e-5)))
+
+
+def growing() -> list[Problem]:
+    """CC-1 to CC-4: between the bound CC-5 and the root CC-6."""
+    found = []
+    for steps in (1, 4, 7):
+        root = float((root_coefficients(steps) ** 2).sum() ** 2)
+        found.append(Problem({"steps": steps}, least_of_growing(steps) * (1 - 1e-5), root * (1 + 1e-5)))
     return found
 
 
@@ -670,6 +680,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     "approximation_plus_noise": lambda: polynomials("approximation_plus_noise"),
     "best_response_pairwise_bound": pairwise_bounds,
     "coefficient_budget": budgets,
+    "continual_counting": growing,
     "consistent_records": consistent,
     "decision_lists": lists,
     "graphical_sequences": degrees,

@@ -1,6 +1,6 @@
 """Counts of prefixes that grow: a triangular strategy in whole numbers, and what its noisy rows say of every prefix.
 
-Problem: the prefixes of T steps are A x with A_ts = 1 for s <= t. Measure C x with noise of one
+Problem (models/continual_counting): the prefixes of T steps are A x with A_ts = 1 for s <= t. Measure C x with noise of one
 variance on each row, C triangular, so that row t needs the records of the steps up to t alone; answer A C^-1 (C x + noise).
 
 Toeplitz matrices are power series in q: A is 1 / (1 - q), and its root 1 / sqrt(1 - q) has the coefficients

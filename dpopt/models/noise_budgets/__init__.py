@@ -8,5 +8,6 @@
 | hierarchy_budgets.py | the same for a hierarchy that a user declares; what a part of a budget buys |
 | strategy.py | which sums are measured at all: the least variance of any workload, by a semidefinite program or our own steps |
 | least_variance.py | bounds on that in closed form, however many bins there are |
+| continual_counting.py | how prefixes that grow are factored, with the least largest variance; its bound |
 | solved_budget.py | a budget that a named solver spread, beside that of our own method |
 """
