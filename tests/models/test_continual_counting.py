@@ -26,6 +26,7 @@ def test_the_optimum_lies_between_the_bound_and_the_root(steps: int) -> None:
     """CC-5 <= CC-1 <= CC-6; and the triangular factor of X has the variances of V (CC-2 to CC-4)."""
     found = continual_counting(steps).solve("clarabel")
     root = float((root_coefficients(steps) ** 2).sum() ** 2)
+    assert found.objective is not None
     assert least_of_growing(steps) <= found.objective + 1e-6 <= root + 2e-6
     x = np.zeros((steps, steps))
     x[np.tril_indices(steps)] = found.value["X"]

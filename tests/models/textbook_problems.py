@@ -386,6 +386,7 @@ def strategies() -> list[Problem]:
         best = best_strategy(workload.T @ (weights[:, None] * workload))
         arguments = {"workload": workload.tolist(), "weights": weights.tolist()}
         found.append(Problem(arguments, best.bound * (1 - 1e-5), best.variance * (1 + 1e-5)))
+    return found
 
 
 def growing() -> list[Problem]:
