@@ -78,7 +78,7 @@ def text_from_clauses(
     for row, weight in enumerate(weights.tolist()):
         used = clauses.attributes[row] >= 0
         literals = [
-            f" {attribute}{'=' if sign else '!='}{value}"
+            f" {attribute}{'' if sign else '!'}{'' if value == 1 else f'={value}'}"
             for attribute, value, sign in zip(
                 clauses.attributes[row][used].tolist(),
                 clauses.values[row][used].tolist(),
@@ -98,7 +98,8 @@ def text_from_record(record: NDArray[np.int32]) -> str:
     """Return the text from which `record_from_text` reads this record."""
     named = np.flatnonzero(record)
     return " ".join(
-        f"{attribute}={code}" for attribute, code in zip(named.tolist(), record[named].tolist(), strict=True)
+        f"{attribute}" if code == 1 else f"{attribute}={code}"
+        for attribute, code in zip(named.tolist(), record[named].tolist(), strict=True)
     )
 
 

@@ -8,16 +8,16 @@ A file states ``problem.sizes`` (number of codes of each attribute) and ``proble
     accepted   list of the numbers of true literals that make the clause true, in place of `negated`
 
 Larger instances are compact: sizes are text such as "20 3 8*2" (c*n: c attributes of n codes), clauses are text with a line
-for each: its weight, its literals "attribute=code" or "attribute!=code", and the accepted numbers of true literals after a
-colon, where they are not those that ``problem.accepted`` gives for the whole text:
+for each: its weight, its literals "attribute=code" or "attribute!=code" (without "=code": code 1), and the accepted numbers of
+true literals after a colon, where they are not those that ``problem.accepted`` gives for the whole text:
 
-    2 17=3 20!=5 35=0
-    -1 4=1 17!=3 :0,1
+    2 17=3 20! 35=0
+    -1 4 17!=3 :0,1
 
 ``problem.rules`` are hard rules, one array for each parameter of `dpopt.schema.rules.threshold_circuit.ThresholdCircuit`.
 
 Beside the problem stands what is known of it: ``optimum`` and ``how_known``; where the optimum is not known,
-``best_known`` and ``bound`` (no record can be better); and ``record``, a record of that objective ("3=5 7=1": all other
+``best_known`` and ``bound`` (no record can be better); and ``record``, a record of that objective ("3=5 7": all other
 attributes have code 0). Other keys (how the instance was made, fingerprints) are kept as they are.
 """
 
@@ -40,9 +40,9 @@ from dpopt.programs.max_csp import LARGEST_TOTAL_WEIGHT, MaxCsp
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 
-_LINE = re.compile(r"(-?\d{1,18})((?: \d{1,9}!?=\d{1,9})*)(?: :((?:\d{1,2}(?:,\d{1,2})*)?))?")
-_LITERAL = re.compile(r"(\d+)(!?)=(\d+)")
-_RECORD = re.compile(r"(?:\d{1,9}=\d{1,9}\s*)*")
+_LINE = re.compile(r"(-?\d{1,18})((?: \d{1,9}(?:!?=\d{1,9}|!)?)*)(?: :((?:\d{1,2}(?:,\d{1,2})*)?))?")
+_LITERAL = re.compile(r"(\d+)(!?)(?:=(\d+))?")
+_RECORD = re.compile(r"(?:\d{1,9}(?:=\d{1,9})?(?:\s+|$))*")
 
 
 _Parsed: TypeAlias = tuple[int, list[tuple[int, bool, int]], Sequence[int] | None]
@@ -75,7 +75,9 @@ def clauses_from_text(text: str, accepted: Sequence[int] | None) -> tuple[Clause
             )
         weight, found, own = match.groups()
         numbers = accepted if own is None else [int(number) for number in own.split(",") if number]
-        literals = [(int(name), not negated, int(code)) for name, negated, code in _LITERAL.findall(found)]
+        literals = [
+            (int(name), not negated, int(code or 1)) for name, negated, code in _LITERAL.findall(found)
+        ]
         parsed.append((int(weight), literals, numbers))
     return _clauses(parsed)
 
@@ -94,7 +96,7 @@ def record_from_text(text: str, attributes: int) -> NDArray[np.int32]:
     for attribute, _, code in _LITERAL.findall(text):
         if int(attribute) >= attributes:
             raise ProgramError(f"the record names attribute {attribute}; there are {attributes}")
-        record[int(attribute)] = int(code)
+        record[int(attribute)] = int(code or 1)
     return record
 
 

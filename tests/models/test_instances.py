@@ -552,7 +552,7 @@ def test_clauses_written_are_the_clauses_read(
 
 
 def test_a_text_says_which_numbers_are_accepted() -> None:
-    text = "2 17=3 20!=5 35=0\n-1 4=1 17!=3 :0,1\n7 :\n1 0=0 1=1 2=2 :1,3\n"
+    text = "2 17=3 20!=5 35=0\n-1 4 17!=3 :0,1\n7 :\n1 0=0 1 2=2 :1,3\n"
     literals = [(17, 3, True), (20, 5, False), (35, 0, True)]
     expected = clauses_of(
         [
