@@ -63,8 +63,10 @@ def hb(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.
     def cost(step: int) -> float:
         levels, branching = -(-height // step), 2.0**step
         if axes == 1:
-            return (branching - 1) * levels**3 - 2 * (branching + 1) * levels**2 / 3
-        return levels**2 * sum((branching ** (2 * above)) ** 0.5 for above in range(levels)) * branching
+            return float((branching - 1) * levels**3 - 2 * (branching + 1) * levels**2 / 3)
+        return float(
+            levels**2 * sum((branching ** (2 * above)) ** 0.5 for above in range(levels)) * branching
+        )
 
     step = min(range(1, height + 1), key=cost)
     levels = range(0, height, step)
@@ -171,7 +173,8 @@ def mwem(cells: Numbers, epsilon: float, boxes: NDArray[np.int64], generator: np
         else np.column_stack((boxes, np.zeros(len(boxes), np.int64), np.ones(len(boxes), np.int64)))
     )
     exact, found = box_sums(table, corners), np.full(table.shape, table.mean())
-    taken, answers = [], []
+    taken: list[int] = []
+    answers: list[float] = []
     for _ in range(rounds):
         scores = np.abs(exact - box_sums(found, corners)) * epsilon / (4 * rounds)
         scores[taken] = -np.inf

@@ -75,13 +75,14 @@ def main(arguments: list[str] | None = None) -> int:
     report["coverage"] = list(coverages(BUDGETS["epsilon 1"], *few))
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = [*markdown(report["results"]), "", *coverage_table(report["coverage"])]
-    print("\n".join(lines))
+    lines = [*markdown(report["results"])]
+    print("\n".join([*lines, "", *coverage_table(report["coverage"])]))
     if options.document is not None:
         from experiments.halfspaces.picture import draw
 
         draw(report["results"], options.document.with_name("errors.png"))
         write_results(options.document, [circumstances(report), "", *lines])
+        write_results(options.document, coverage_table(report["coverage"]), part="coverage")
     return 0
 
 

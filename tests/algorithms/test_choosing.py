@@ -250,6 +250,7 @@ def test_a_declared_density_reaches_every_simulation(algorithm: str, monkeypatch
         raise PlanError(f"{rows} rows of seed {seed} with density {density}")
 
     monkeypatch.setattr("dpopt.algorithms.prediction.public_table", table)
+    monkeypatch.setattr("dpopt.algorithms.small_database.simulation.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
     made = plan_of(Terms.of(algorithm=algorithm, **BUDGET).request(SIZE), asked)
     with pytest.raises(PlanError, match="20000 rows of seed 1 with density 0.05"):

@@ -64,7 +64,7 @@ def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
         assert abs(one["value"] - true) <= one["bound"] < 0.2
         assert one["margin"] == 0.45
     shown = flat(succeed("halfspaces answer --estimate average", folder / "r.npz", "--query", texts[0]))
-    assert "none of them with |<x, y>| below 0.45" in shown
+    assert "a share of 0 at most with |<x, y>| below 0.45: this is not checked" in shown
 
 
 def test_queries_come_from_a_file_too(folder: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ CALLS: dict[str, list[object]] = {
              "--n", 200],
     "histogram plan": ["--bins", 8],
     "histogram release": ["people.csv", "--schema", "schema.json", "--column", "age", *OUT],
+    "prefixes release": ["people.csv", "--schema", "schema.json", "--column", "age", "--steps", 1, "--delta", 1e-6, *OUT],
     "grid plan": ["--bins", "8x8"],
     "grid release": ["people.csv", "--schema", "schema.json", "--columns", "age,smoker", "--ordered", *OUT],
     "intervals plan": ["--bins", 8, "--n", 200],

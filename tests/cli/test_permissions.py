@@ -64,6 +64,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["histogram", "release", *column, out / "histogram.json"],
         ["histogram", "export", out / "histogram.json", "-o", out / "histogram.csv"],
         ["histogram", "export", out / "histogram.json", "-o", out / "histogram.png"],
+        ["prefixes", "release", *column, out / "prefixes.jsonl", "--delta", 1e-6, "--steps", 1],
         ["grid", "release", *columns, out / "grid.json"],
         ["grid", "export", out / "grid.json", "-o", out / "grid.csv"],
         ["intervals", "release", *of_people, "--columns", "age", *spent, out / "intervals.json", "--n0", 200],
