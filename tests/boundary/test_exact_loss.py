@@ -27,6 +27,7 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.conjunctions.literals import ChosenLiterals
+from dpopt.queries.distances import Distances
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree
@@ -158,6 +159,7 @@ QUERIES: dict[str, MarginalSet | Clauses] = {
     "one marginal": marginals([0]),
     "clauses": parse_workload("marginals:1", SCHEMA).clauses,
 }
+DISTANCES = Distances(marginals([0], [0, 1]), np.full(2 + 6, 50))
 
 
 def measured(what: Measurement, relation: NeighbouringRelation) -> Share:
@@ -181,6 +183,8 @@ def measuring() -> Iterator[Row]:
     for gaussian in BOTH:  # of Laplace noise what two records cost is a bound under replace-one
         what = Measurement("x", RESIDUALS, 40.0, gaussian)
         yield f"residuals, {gaussian}", partial(measured, what), 0.999 if gaussian else 0.5
+        what = Measurement("x", DISTANCES, 40.0, gaussian)
+        yield f"distances, {gaussian}", partial(measured, what), 0.2
     for scale in (0.2, 0.6, 1.3, 50.0):
         what = Measurement("x", marginals([0, 1]), scale, gaussian=True)
         yield f"scale {scale}", partial(measured, what), ANYTHING

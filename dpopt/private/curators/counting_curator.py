@@ -69,7 +69,7 @@ class CountingCurator(Door[Closed]):
         With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each name is
         measured once.
 
-        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17 in docs/privacy.md.
+        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18 in docs/privacy.md.
 
         Raises
         ------

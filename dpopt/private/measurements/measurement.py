@@ -1,4 +1,4 @@
-"""What is to be measured, with integer noise of a planned scale: counts of queries, residuals, the number of records."""
+"""What is to be measured, with integer noise of a planned scale: counts, residuals, distances, the number of records."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, o
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.distances import Distances
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import Residuals
 
 MOST_RECORDS = 2**40
-"""Residuals of so many records fit into 64 bits."""
+"""Residuals and distances of so many records fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,13 +32,17 @@ class Measurement:
     ----------
     name : str
         Name of what is counted; it identifies the measurement within a run, in the ledger and in the transcript.
-    queries : MarginalSet, Clauses or Residuals
-        One count per cell, or per clause; or the residuals of marginals, one whole number per cell.
+    queries : MarginalSet, Clauses, Residuals or Distances
+        One count per cell, or per clause; or the residuals of marginals, one whole number per cell; or how far marginals are
+        from predictions, one for each.
     scale : float
         sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the numbers that are measured:
         records, but for residuals; from 1e-9 to below 1e15.
     gaussian : bool
         Which of the two.
+    bound : int, optional
+        The most that the sensitivity may be, which is what is charged: what is measured may then depend on released values,
+        and its charge was fixed beforehand. None: the sensitivity itself is charged.
 
     Raises
     ------
@@ -46,14 +51,15 @@ class Measurement:
     """
 
     name: str
-    queries: AnyQueries | Residuals
+    queries: AnyQueries | Residuals | Distances
     scale: float
     gaussian: bool
+    bound: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise PlanError(f"a measurement needs a name, found {self.name!r}; say in words what is counted")
-        if not isinstance(self.queries, AnyQueries | Residuals) or not len(self.queries):
+        if not isinstance(self.queries, AnyQueries | Residuals | Distances) or not len(self.queries):
             raise PlanError(f"{self.name}: there is nothing to count; give at least one marginal or clause")
         check_scale(self.name, self.scale)
 
@@ -71,23 +77,33 @@ class Measurement:
         -----
         **Sensitivity.** `sensitivity`: so many counts differ between neighbours at most, each by 1 (L1; its root in L2). Of M
         marginals M under add-remove, 2 M under replace-one; of clauses `dpopt.queries.sensitivity.clauses.count_sensitivity`.
-        Of residuals the L1 distance of neighbours, or the square of their L2 distance: `dpopt.queries.residuals`.
+        Of residuals and distances the L1 distance of neighbours, or the square of their L2 distance: `dpopt.queries.residuals`,
+        `dpopt.queries.distances`. With a `bound` that is charged, and a larger sensitivity refused.
 
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15 in docs/privacy.md. Tests:
-        `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15, C18 in docs/privacy.md.
+        Tests: `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
 
         Raises
         ------
         WorkloadError
             If the queries belong to another schema: counting them would fail.
+        PlanError
+            If the sensitivity is above the bound.
         """
         self.check_against(sizes)
         sensitivity = self.sensitivity(relation, sizes)
+        if self.bound is not None:
+            if sensitivity > self.bound:
+                raise PlanError(
+                    f"{self.name}: the sensitivity is {sensitivity:,}, above the bound {self.bound:,} that is charged; measure "
+                    "less"
+                )
+            sensitivity = self.bound
         return noise_charge(self, sensitivity, relation)
 
     def sensitivity(self, relation: NeighbouringRelation, sizes: NDArray[np.integer]) -> int:
         """Return how far neighbours' numbers are apart at most, in L1 for Laplace noise, in L2, squared, for Gaussian noise."""
-        if isinstance(self.queries, Residuals):
+        if isinstance(self.queries, Residuals | Distances):
             return self.queries.sensitivity(
                 replaced=relation is NeighbouringRelation.REPLACE_ONE, squared=self.gaussian
             )
@@ -101,18 +117,18 @@ class Measurement:
     def exact(
         self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = 2
     ) -> NDArray[np.int64]:
-        """Return the counts, or the residuals. Private.
+        """Return the counts, residuals or distances. Private.
 
         Raises
         ------
         PrivateDataError
-            If there are 2^40 records or more, whose residuals might not fit into 64 bits.
+            If there are 2^40 records or more, whose numbers might not fit into 64 bits.
         """
-        if not isinstance(self.queries, Residuals):
+        if not isinstance(self.queries, Residuals | Distances):
             return exact_counts(dataset, self.queries, threads=threads)
         if dataset._rows >= MOST_RECORDS:
             raise PrivateDataError(
-                f"{self.name}: residuals are measured of fewer than 2^40 records; take fewer"
+                f"{self.name}: residuals and distances are measured of fewer than 2^40 records; take fewer"
             )
         return self.queries.of(exact_counts(dataset, self.queries.marginals, threads=threads))
 
@@ -121,7 +137,9 @@ class Measurement:
         if isinstance(self.queries, Clauses):
             self.queries.check_against(sizes)
             return
-        marginals = self.queries.marginals if isinstance(self.queries, Residuals) else self.queries
+        marginals = (
+            self.queries.marginals if isinstance(self.queries, Residuals | Distances) else self.queries
+        )
         check_marginals(marginals, sizes, self.name)
 
 

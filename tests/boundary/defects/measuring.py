@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
 from dpopt.private.curators import door, measuring_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.measuring_curator import MeasuringCurator
@@ -17,6 +19,7 @@ from dpopt.private.selections import selection
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.selection import Selection
 from dpopt.queries import residuals as residual_queries
+from dpopt.queries.distances import UNIT, Distances
 from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.boundary.planted import (
@@ -91,6 +94,26 @@ def check_charges_of_residuals_are_tight(relation: NeighbouringRelation) -> None
     is_reached(check_measurement(what, relation, what.charge(SCHEMA.sizes, relation)), "0.99")
 
 
+def distances(gaussian: bool) -> Measurement:
+    return Measurement("x", Distances(marginals([0], [0, 1]), np.full(2 + 6, 50)), 40.0, gaussian)
+
+
+def check_loss_of_distances(relation: NeighbouringRelation) -> None:
+    for gaussian in (True, False):
+        what = distances(gaussian)
+        check_measurement(what, relation, what.charge(SCHEMA.sizes, relation))
+
+
+def check_nothing_beyond_a_bound_is_measured(relation: NeighbouringRelation) -> None:
+    moved = residuals(gaussian=True).sensitivity(relation, SCHEMA.sizes)
+    exact = replace(residuals(gaussian=True), bound=moved)
+    assert exact.charge(SCHEMA.sizes, relation) == residuals(gaussian=True).charge(SCHEMA.sizes, relation)
+    looser = replace(exact, bound=2 * moved).charge(SCHEMA.sizes, relation).parameter
+    assert looser > 1.99 * exact.charge(SCHEMA.sizes, relation).parameter
+    with pytest.raises(PlanError, match="above the bound"):
+        replace(exact, bound=moved - 1).charge(SCHEMA.sizes, relation)
+
+
 def run_of(relation: NeighbouringRelation, *, reserved: int = 1) -> tuple[Measuring, Measurement, Selection]:
     """Return a run for which a measurement and a selection are reserved."""
     what, which = measurement(gaussian=True), tiny_selection()
@@ -160,6 +183,8 @@ MEASURING = Mechanism(
         check_charges_of_noise_are_tight,
         check_loss_of_residuals,
         check_charges_of_residuals_are_tight,
+        check_loss_of_distances,
+        check_nothing_beyond_a_bound_is_measured,
         check_order_of_events,
         check_nothing_is_drawn_twice,
         check_several_public_records_are_compared_with,
@@ -220,6 +245,20 @@ MEASURING = Mechanism(
                 lambda usual, self, **how: usual(self, **{**how, "replaced": False}),
             ),
             (check_loss_of_residuals, REP, "rho"),
+        ),
+        "charge distances as if a record were added": defect(
+            wrap(
+                Distances, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "replaced": False})
+            ),
+            (check_loss_of_distances, REP, "rho"),
+        ),
+        "charge distances in records": defect(
+            wrap(Distances, "sensitivity", lambda usual, self, **how: usual(self, **how) // UNIT),
+            (check_loss_of_distances, BOTH, "rho"),
+        ),
+        "charge what is measured and not the bound": defect(
+            wrap(Measurement, "charge", lambda usual, self, *given: usual(replace(self, bound=None), *given)),
+            (check_nothing_beyond_a_bound_is_measured, BOTH, "1.99"),
         ),
         "charge residuals by sets alone": defect(
             lambda patch: patch.setattr("dpopt.queries.residuals.MOST_ENUMERATED", 0),
