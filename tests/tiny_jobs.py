@@ -23,7 +23,9 @@ from dpopt.algorithms.measured.plan import (
     PlannedSelections,
 )
 from dpopt.algorithms.options import MARGINALS, QUERIES
+from dpopt.algorithms.residuals.plan import LEAST_BOUND, PlannedStage, ResidualPlan
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
+from dpopt.queries.distances import UNIT
 from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
@@ -44,6 +46,19 @@ PLANS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         SmallDatabasePlan,
         {"records": 3, "selection_range": Decimal("1.5"), "reach": Decimal(2)},
     ),
+    "residuals": (
+        ResidualPlan,
+        {
+            "stages": (
+                PlannedStage("residuals up to order 1", 1, False, LEAST_BOUND, 2.0**21),
+                PlannedStage("distances of order 2", 2, True, 4 * UNIT**2, 2.0 * UNIT),
+                PlannedStage("residuals up to order 2", 2, False, LEAST_BOUND, 2.0**21),
+            ),
+            "records": 6,
+            "sweeps": 1,
+            "snapshots": 2,
+        },
+    ),
     **{
         name: (
             partial(FemPlan, algorithm=name, scale=1.0, kept_from=1, work=5),
@@ -63,7 +78,7 @@ def plan_of(algorithm: str, **changes: Any) -> Any:
 def job_of(plan: Any) -> Job:
     """Return the job of a plan whose budget is exactly what it costs."""
     exact = replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
-    measured = isinstance(plan, MeasuredPlan)
+    measured = isinstance(plan, MeasuredPlan | ResidualPlan)
     workload = MARGINALS_OF_TWO if measured else CONJUNCTIONS
     return Job(exact, SCHEMA, workload, {"format": "csv", "rows": None}, {})
 
@@ -112,6 +127,7 @@ JOBS: dict[str, Callable[[], Job]] = {
     NOISE: lambda: measured_job(NOISE),
     PROJECTION: lambda: measured_job(PROJECTION),
     ADAPTIVE: lambda: measured_job(ADAPTIVE),
+    "residuals": lambda: job_of(plan_of("residuals")),
     "mwem, queries": lambda: multiplicative_job(multiplicative_plan(select=QUERIES), SCHEMA),
     "mwem, marginals": lambda: multiplicative_job(multiplicative_plan(select=MARGINALS), SCHEMA),
     "pmw": lambda: multiplicative_job(multiplicative_plan("pmw", alpha=1.0), SCHEMA),

@@ -424,6 +424,17 @@ class Adaptive(Projection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResidualOptions(Options):
+    """Marginals are measured order by order, where they say most beyond what is known, and records fitted to them."""
+
+    algorithm = "residuals"
+    records: Annotated[
+        int | None, Option("Number of records that are fitted with smoothing; 5,000 if left out.", _records)
+    ] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class MWEM(Options):
     """MWEM: multiplicative weights on a distribution over all possible records."""
 

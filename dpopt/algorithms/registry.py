@@ -25,6 +25,7 @@ from dpopt.algorithms.options import (
     Options,
     PlanRequest,
     Projection,
+    ResidualOptions,
     SepFEM,
     SmallDatabase,
 )
@@ -160,6 +161,9 @@ def _multiplicative(options: type[Options]) -> Algorithm:
 _ALL = (
     _measured(Projection, candidate=True),
     _measured(Adaptive, candidate=True),
+    Algorithm(
+        ResidualOptions, "residuals.plan:ResidualPlan", "residuals.plan:make_residual_plan", None, None, "residuals.driver"
+    ),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
         "dualquery.planning:proven_of_plan", "dualquery.driver", candidate=True, predicts_wide=True, knows_density=True,

@@ -176,7 +176,8 @@ def watching(watcher: Watcher, *, solving: bool) -> Iterator[None]:
         return fit(problem, chosen, **more)
 
     with ExitStack() as stack:
-        stack.enter_context(mock.patch("dpopt.algorithms.measured.fitting.fit", watched_fit))
+        for module in ("measured.fitting", "residuals.driver"):
+            stack.enter_context(mock.patch(f"dpopt.algorithms.{module}.fit", watched_fit))
         if solving:
             stack.enter_context(mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher))
         yield
@@ -251,6 +252,15 @@ def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> An
     kinds = {charge.kind for charge in plan.charges() if charge.label.startswith("round")}
     assert kinds == {ChargeKind.BOUNDED_RANGE, ChargeKind.CONCENTRATED}
     return plan
+
+
+def residual_plan(relation: NeighbouringRelation = REPLACE, seed: int = 0) -> Any:
+    """Return a plan that measures residuals for three attributes."""
+    stages = plan_of("residuals").stages
+    distances = replace(stages[1], bound=3 * stages[1].bound)
+    return plan_of(
+        "residuals", relation=relation, size=SIZE, seed=seed, stages=(stages[0], distances, stages[2])
+    )
 
 
 def fem_plan(
@@ -451,6 +461,16 @@ ROWS: dict[str, Row] = {
         {name: Public(measured_plan(name)) for name in MEASURED},
         (MeasuringCurator, "measure"),
     ),
+    "residuals": Row(
+        publics_of(
+            st.builds(residual_plan, relations, st.integers(0, 3)),
+            st.sampled_from(["marginals:2", "marginals:3"]),
+        ),
+        15,
+        lambda public, seen: public.cut is not None or any(text.startswith("fit") for text in seen[0]),
+        {"residuals": Public(residual_plan())},
+        (MeasuringCurator, "measure"),
+    ),
     "multiplicative weights": Row(
         multiplicative_publics(),
         25,
@@ -501,13 +521,13 @@ def test_the_watcher_does_see_a_difference_between_other_draws(algorithm: str) -
     for other in (Script((7, 1, 2)), Script(kept=(True, True, False)), Script(noise=(5, 2))):
         changed = replace(public, script=other).run(TABLES[0])
         drawn = {"kept": algorithm == "dqrs", "noise": bool(MEASURES & {algorithm})}
-        drawn["queries"] = algorithm not in {NOISE, PROJECTION}
+        drawn["queries"] = algorithm not in {NOISE, PROJECTION, "residuals"}
         differs = any(drawn[name] for name in drawn if getattr(other, name) != getattr(public.script, name))
         assert (usual[1]["transcript.jsonl"] != changed[1]["transcript.jsonl"]) is differs
         assert (usual != changed) is differs
 
 
-MEASURES = {*MEASURED, "mwem"}
+MEASURES = {*MEASURED, "mwem", "residuals"}
 LEAKS: list[Leak] = [
     leak_into_a_log,
     leak_into_a_warning,

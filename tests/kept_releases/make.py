@@ -38,6 +38,7 @@ RELEASES: dict[str, tuple[object, ...]] = {
     "mwem": ("--rounds", 4, "--n0", ROWS),
     "pmw": ("--rounds", 4, "--n0", ROWS),
     "smalldb": ("--records", 3, "--n0", ROWS),
+    "residuals": ("--records", 20, "--rows", 50),
 }
 """Algorithms whose number of records is measured, and others."""
 ONE, TWO = ("--column", "age"), ("--columns", "colour,age", "--ordered")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.fitting import Answered, RecordFitter, read_records, records_entry
+from dpopt.algorithms.measured.fitting import Answered, RecordFitter, fit_problem, read_records, records_entry
 from dpopt.algorithms.measured.plan import (
     MeasuredPlan,
     candidate_marginals,
@@ -161,22 +161,24 @@ def play(
         shares = np.concatenate([one.answers.values for one in answered]) / plan.size
         return Outcome(walk.ledger, None, answers=shares, sections=sections)
 
+    problem = fit_problem(job, answered)
+
     def fitted() -> Entry:
         with stage(walk.progress, "fitting records"):
-            return records_entry(job, answered, fitter.finish(answered, on_step=walk.progress.step))
+            return records_entry(job, problem, fitter.finish(answered, on_step=walk.progress.step))
 
     entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
-    records, certificate = read_records(job, answered, entry)
+    records, certificate = read_records(job, problem, entry)
     return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate})
 
 
 def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
     """Return a record that obeys the rules, None where there are none, and the solver that was given as such."""
     check_sensitivities(MeasuredPlan.of(run.job.plan), run.job.workload)
-    return _feasible(run.job), run.solver
+    return feasible_start(run.job), run.solver
 
 
-def _feasible(job: Job) -> NDArray[np.int32] | None:
+def feasible_start(job: Job) -> NDArray[np.int32] | None:
     """Return a record (d,) that obeys the rules, of codes that may occur; None where there are no rules.
 
     Found before anything is reserved, so that no budget is spent on a run that could not fit any record.

@@ -209,7 +209,7 @@ def _distinct(parts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], ND
     return BitRecords(width, rows).codes(), inverse.reshape(-1)
 
 
-def records_entry(job: Job, answered: Sequence[Answered], snapshots: Sequence[Fitted]) -> Entry:
+def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) -> Entry:
     """Return the transcript's entry of fitted records: distinct records, multiplicities, and how well they fit."""
     distinct, multiplicity = merged(snapshots)
     last = snapshots[-1]
@@ -217,7 +217,7 @@ def records_entry(job: Job, answered: Sequence[Answered], snapshots: Sequence[Fi
         "kind": "records",
         "records": records_to_json(BitRecords.of(distinct) if _are_bits(job) else distinct),
         "multiplicity": multiplicity.tolist(),
-        "objective": objective_of(fit_problem(job, answered), distinct, multiplicity / multiplicity.sum()),
+        "objective": objective_of(problem, distinct, multiplicity / multiplicity.sum()),
         "lower_bound": last.lower_bound,
         "frank_wolfe_gap": last.frank_wolfe_gap,
         "pricing_gap": last.pricing_gap,
@@ -226,9 +226,7 @@ def records_entry(job: Job, answered: Sequence[Answered], snapshots: Sequence[Fi
     }
 
 
-def read_records(
-    job: Job, answered: Sequence[Answered], entry: Entry
-) -> tuple[SyntheticRecords, dict[str, Any]]:
+def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[SyntheticRecords, dict[str, Any]]:
     """Read fitted records back, computing again how well they fit; return them and the certificate for release.json.
 
     Raises TranscriptError if a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
@@ -239,7 +237,7 @@ def read_records(
         bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TranscriptError(f"the fitted records on file are damaged: {error!r}") from error
-    exact = objective_of(fit_problem(job, answered), records.distinct, records.weights)
+    exact = objective_of(problem, records.distinct, records.weights)
     if not abs(exact - recorded) <= _TOLERANCE * max(1.0, abs(exact)):
         raise TranscriptError(
             f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is damaged or "
@@ -259,7 +257,7 @@ def read_records(
         "frank_wolfe_gap": entry.get("frank_wolfe_gap"),
         "pricing_gap": entry.get("pricing_gap"),
         "bound_proven_by": entry.get("proof") or None,
-        "measured_counts": sum(len(one.answers.values) for one in answered),
+        "measured_counts": sum(term.number_of_queries for term in problem.terms),
         "stopped": str(entry.get("stopped")),
     }
     return records, certificate

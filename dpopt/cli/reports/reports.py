@@ -81,6 +81,9 @@ def plan_line(plan: Mapping[str, Any]) -> str:
         )
     if "reach" in plan:
         return f"smalldb: a database of m = {plan['records']:,} records ({plan['chosen_by']})"
+    if "stages" in plan:
+        names = ", ".join(stage["name"] for stage in plan["stages"])
+        return f"{plan['algorithm']}: {len(plan['stages']):,} stages ({names}; {plan['chosen_by']})"
     if "measurements" not in plan:
         return f"{plan['algorithm']}: T = {plan['rounds']:,} rounds ({plan['chosen_by']})"
     scales = [measured["scale"] for measured in plan["measurements"]]

@@ -97,7 +97,7 @@ class ResidualPrior:
         """Return the prior of public tables (`SCALES`), for so many records: cells deviate by parts of their mean count."""
         scales = SCALES[np.minimum(sets.widths(), len(SCALES)) - 1]
         mean = size / sets.cells()
-        variances = (scales * mean[:, None]) ** 2 / _prices(sets)[:, None]
+        variances = (scales * mean[:, None]) ** 2 / prices(sets)[:, None]
         return cls(variances, np.full_like(variances, 1 / variances.shape[1]))
 
 
@@ -259,7 +259,7 @@ def residual_program(
             f"residual allocation: found {len(marginals)} marginals and rho={rho!r}; expected at least one, and rho above 0"
         )
     sets, wholes, parts = subsets_of(marginals)
-    dimensions = _prices(sets) * sets.cells()
+    dimensions = prices(sets) * sets.cells()
     spreads = dimensions[parts] * sets.cells()[parts] / marginals.cells()[wholes].astype(np.float64)
     try:
         w, y = np.broadcast_to(weights, (len(marginals),)), np.broadcast_to(known, (len(sets),))
@@ -287,14 +287,14 @@ def residual_program(
         parts,
         spreads,
         frozen(w, np.float64),
-        _prices(sets),
+        prices(sets),
         frozen(y, np.float64),
         prior,
         2.0 * rho,
     )
 
 
-def _prices(sets: MarginalSet) -> Numbers:
+def prices(sets: MarginalSet) -> Numbers:
     """Return p_A, (S,)."""
     used = sets.attributes >= 0
     return np.asarray(

@@ -1,0 +1,210 @@
+"""Residuals: the driver, in the order of the plan's stages.
+
+Which residuals a stage measures, with which factors, follows from released values. It is on file before they are measured, so
+that a transcript says what its numbers are; its charge was fixed beforehand, and the curator refuses what would cost more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.measured.driver import feasible_start
+from dpopt.algorithms.measured.fitting import read_records, records_entry
+from dpopt.algorithms.prediction import AMPLE, LEAST_SCALE, ROWS
+from dpopt.algorithms.residuals.known import Known, best_parts
+from dpopt.algorithms.residuals.plan import PlannedStage, ResidualPlan, measurable, scaled
+from dpopt.errors import PlanError, ProgramError, TranscriptError, WorkloadError
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN
+from dpopt.queries.distances import Distances
+from dpopt.queries.residuals import Residuals
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
+from dpopt.releases.progress import stage
+from dpopt.releases.run import Outcome, Run, Walk
+from dpopt.transcript.journal import Entry
+from dpopt.transcript.past import MEASUREMENT
+from dpopt.transcript.released import NoisyAnswers
+
+PLAIN_RECORDS = 20_000
+"""Records of a fit that is not drawn to independence."""
+
+
+def open_door(run: Run, ledger: Ledger) -> MeasuringCurator:
+    """Return the private side; it counts when it measures."""
+    sources, size = run.sources, run.job.plan.size
+    return MeasuringCurator(
+        run.dataset, ledger, run.journal, size=size, noise=sources.noise, words=sources.words
+    )
+
+
+def prepare(run: Run) -> NDArray[np.int32] | None:
+    """Return a record that obeys the rules, None where there are none."""
+    return feasible_start(run.job)
+
+
+def play(job: Job, walk: Walk[MeasuringCurator], prepared: NDArray[np.int32] | None) -> Outcome:
+    """Measure stage by stage, and fit records to what was measured, which is post-processing."""
+    plan = ResidualPlan.of(job.plan)
+    known, counts = Known(job, plan), 0
+    with stage(walk.progress, "measuring"):
+        for number, planned in enumerate(plan.stages, start=1):
+            counts += (
+                _distances(walk, plan, planned, known)
+                if planned.distances
+                else _residuals(walk, plan, planned, known)
+            )
+            walk.progress.share(number / len(plan.stages))
+    if not known.usable().size:
+        raise PlanError(
+            "the measurements were lost in interruptions: what was charged stays spent, and there is nothing to fit records to"
+        )
+    problem, strength, _ = known.problem()
+
+    def fitted() -> Entry:
+        with stage(walk.progress, "fitting records"):
+            return records_entry(job, problem, _fitted(known, prepared, walk))
+
+    entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
+    records, certificate = read_records(job, problem, entry)
+    measured = {
+        "measurements": len(plan.stages) - walk.lost,
+        "counts": counts,
+        "noise": DISCRETE_GAUSSIAN,
+        "sets": int((known.precision > 0).sum()),
+        "smallest_scale": float(known.precision.max() ** -0.5),
+        "largest_scale": float(known.precision[known.precision > 0].min() ** -0.5),
+        "smoothing": strength,
+        "lost_to_interruptions": walk.lost,
+    }
+    return Outcome(walk.ledger, records, sections={"measured": measured, "certificate": certificate})
+
+
+def _distances(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, known: Known) -> int:
+    """Measure how far the sets of an order are from what is predicted; return the number of values."""
+    values = _measured(walk, plan, planned, known.distances(planned.order))
+    if values is None:
+        return 0
+    known.add_distances(planned.order, values.values, values.scale)
+    return len(values.values)
+
+
+def _residuals(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, known: Known) -> int:
+    """Measure the residuals that are worth it; return the number of values."""
+    factors = walk.public(
+        "factors",
+        read=lambda entry: read_factors(entry, planned, plan, known),
+        make=lambda: known.choose(planned.order, planned.bound, planned.scale),
+        write=lambda made: {"kind": "factors", "stage": planned.name, "factors": made.tolist()},
+    )
+    values = _measured(walk, plan, planned, known.residuals(factors))
+    if values is None:
+        return 0
+    known.add(factors, values.values, values.scale)
+    known.update(planned.order if planned is not plan.stages[-1] else int(known.sets.widths().max()))
+    return len(values.values)
+
+
+def _measured(
+    walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, queries: Residuals | Distances
+) -> NoisyAnswers | None:
+    """Return what a stage measured, None where it is lost."""
+    measurement = Measurement(planned.name, queries, planned.scale, gaussian=True, bound=planned.bound)
+
+    def draw(again: bool) -> NoisyAnswers:  # noqa: FBT001
+        return walk.curator.measure(measurement, again=again, round=0)
+
+    return walk.draw(
+        MEASUREMENT,
+        plan.charge_of(planned),
+        draw,
+        round=0,
+        on_file=lambda values: values.check_planned(DISCRETE_GAUSSIAN, planned.scale, len(queries)),
+    )
+
+
+def read_factors(entry: Entry, planned: PlannedStage, plan: ResidualPlan, known: Known) -> NDArray[np.int64]:
+    """Read factors back.
+
+    Raises TranscriptError if they are damaged, or what they measure is none of the stage's or beyond its bound.
+    """
+    given = entry.get("factors")
+    rows = given if isinstance(given, list) else []
+    whole = all(type(one) is int and 0 <= one < 2**53 for one in rows)
+    if entry.get("stage") != planned.name or not whole or len(rows) != len(known.sets) or not any(rows):
+        raise TranscriptError(
+            f"the factors of stage {planned.name!r} on file are damaged: expected {len(known.sets):,} whole numbers"
+        )
+    factors = np.array(rows, dtype=np.int64)
+    try:
+        sensitivity = known.residuals(factors).sensitivity(replaced=plan.replaced, squared=True)
+    except WorkloadError as error:
+        raise TranscriptError(
+            f"the factors of stage {planned.name!r} on file are out of range: {error}"
+        ) from error
+    if sensitivity > planned.bound or factors[~measurable(known.sets, planned.order)].any():
+        raise TranscriptError(
+            f"the factors of stage {planned.name!r} on file measure more than the plan allows; the transcript is damaged or "
+            "belongs to another plan"
+        )
+    return factors
+
+
+def _fitted(known: Known, feasible: NDArray[np.int32] | None, walk: Walk[MeasuringCurator]) -> list[Fitted]:
+    """Fit records to what is known of the workload's marginals.
+
+    Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own. What is
+    fitted in the end is a part of both; data thinning tells which.
+    """
+    plan, steps, done = known.plan, 4 * known.plan.sweeps, 0
+
+    def show(progress: FitProgress) -> None:
+        nonlocal done
+        if progress.stage == "sweep":
+            done = min(done + 1, steps)
+            walk.progress.step(done, steps, f"objective {progress.objective:,.1f}")
+
+    def fit_to(
+        problem: FitProblem, one_way: NDArray[np.float64], start: NDArray[np.int32] | None, **how: Any
+    ) -> Fitted:
+        settings = FitSettings(seed=plan.seed, **how)
+        try:
+            return fit(problem, settings, start=start, one_way=one_way, progress=show)
+        except ProgramError:  # no draw could be made feasible: the search starts from what is
+            if feasible is None or start is not None:
+                raise
+            return fit(problem, settings, start=feasible[None, :], one_way=one_way, progress=show)
+
+    def drawn(one: Known) -> NDArray[np.int32]:
+        """Return records drawn to independence, as they were after each of the last sweeps."""
+        problem, strength, one_way = one.problem()
+        found: list[NDArray[np.int32]] = []
+        for _ in range(plan.snapshots):
+            start = found[-1] if found else None
+            sweeps = 1 if found else plan.sweeps
+            how = {"records": plan.records, "sweeps": sweeps, "smoothing": strength / plan.records}
+            found.append(fit_to(problem, one_way, start, **how).records)
+        return np.concatenate(found)
+
+    problem, strength, one_way = known.problem()
+    if strength == 0:
+        return [fit_to(problem, one_way, None, records=PLAIN_RECORDS, sweeps=plan.sweeps)]
+    other, fresh = known.thinned(plan.seed)
+    parts = best_parts(other, drawn(other), fresh)
+    records = drawn(known)
+    return [fit_to(known.mixed(records, parts), one_way, records, records=PLAIN_RECORDS, sweeps=plan.sweeps)]
+
+
+def stand_in(plan: ResidualPlan, workload: Workload) -> ResidualPlan:  # noqa: ARG001  as of every player
+    """Return the plan for a population of 20,000 records: the same noise in shares of the size."""
+    factor = ROWS / plan.size
+    stages = tuple(scaled(one, factor, LEAST_SCALE) for one in plan.stages)
+    return replace(plan, size=ROWS, budget=AMPLE, stages=stages, snapshots=1)

@@ -1,0 +1,297 @@
+"""What the measurements so far say of all sets of attributes, and the problem of fitting records to it.
+
+All of it is computed from released values: it costs no privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dpopt.algorithms.residuals.allocation import (
+    VARIANCES,
+    best_precisions,
+    factors_of,
+    likely_distances,
+    likely_variances,
+)
+from dpopt.algorithms.residuals.plan import ResidualPlan, measurable, sets_of
+from dpopt.inference.interactions import (
+    interaction_scales,
+    onto_simplices,
+    predicted_counts,
+    shrunken_counts,
+)
+from dpopt.inference.records.problem import FitProblem, FitTerm
+from dpopt.inference.records.start import estimated_one_way
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
+from dpopt.public_random import public_stream, uniforms
+from dpopt.queries.counting.kernels import shares_on_records
+from dpopt.queries.distances import UNIT, Distances
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import (
+    Residuals,
+    cell_variances,
+    marginals_from_residuals,
+    residuals_of,
+    subsets_of,
+)
+from dpopt.releases.job import Job
+
+TYPICAL = 0.9
+"""Quantile of the scales of interactions that the smoothing of a fit goes by."""
+_LEAST_PULL, _MOST_PULL, _SURE = 1e-3, 30.0, 16.0
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of the residual of every set.
+
+    Attributes
+    ----------
+    job : Job
+    plan : ResidualPlan
+    marginals, sets : MarginalSet
+        The workload, and all sets within it, small ones first.
+    estimates : (cells,) float64
+        Noisy residuals in records; 0 where nothing was measured.
+    precision : (A,) float64
+        1 / s_A^2; 0 where nothing was measured.
+    prior : ResidualPrior
+        Variances that the residual of each set may have along a direction, and how likely each is.
+    counts : (cells,) float64
+        Counts after shrinkage, of the orders up to the last one measured.
+    scales : (A,) float64
+        Scale of what each measured set says; 0 for others.
+    """
+
+    job: Job
+    plan: ResidualPlan
+    sets: MarginalSet = field(init=False)
+    estimates: NDArray[np.float64] = field(init=False)
+    precision: NDArray[np.float64] = field(init=False)
+    prior: ResidualPrior = field(init=False)
+    counts: NDArray[np.float64] = field(init=False)
+    scales: NDArray[np.float64] = field(init=False)
+    marginals: MarginalSet = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.marginals, self.sets = sets_of(self.job.workload)
+        number, cells = len(self.sets), self.sets.number_of_cells
+        self.estimates, self.counts = np.zeros(cells), np.zeros(cells)
+        self.precision, self.scales = np.zeros(number), np.zeros(number)
+        self.prior = ResidualPrior.public(self.sets, self.plan.size)
+
+    def of_order(self, order: int) -> NDArray[np.int64]:
+        """Return the places of the sets of so many attributes."""
+        return np.flatnonzero(self.sets.widths() == order)
+
+    def _cells(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of the cells of sets that follow one another."""
+        if not places.size:
+            return np.zeros(0, dtype=np.int64)
+        return np.arange(self.sets.starts[places[0]], self.sets.starts[places[-1] + 1])
+
+    def choose(self, order: int, bound: int, scale: float) -> NDArray[np.int64]:
+        """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all."""
+        allowed = measurable(self.sets, order)
+        rho = bound / (2 * scale * scale)
+        precisions = best_precisions(self.marginals, self.prior, self.precision, allowed, rho)
+        return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
+
+    def residuals(self, factors: NDArray[np.int64]) -> Residuals:
+        """Return the residuals that have factors."""
+        places = np.flatnonzero(factors)
+        return Residuals(self.sets.take(places), factors[places])
+
+    def add(self, factors: NDArray[np.int64], noisy: NDArray[np.int64], scale: float) -> None:
+        """Add measured residuals, each weighted by its precision."""
+        measured = self.residuals(factors)
+        places, new = np.flatnonzero(factors), np.zeros(len(self.sets))
+        new[places] = 1 / measured.variances(scale * scale)
+        mask = np.repeat(factors > 0, self.sets.cells())
+        before, after = (
+            np.repeat(self.precision, self.sets.cells())[mask],
+            np.repeat(new, self.sets.cells())[mask],
+        )
+        self.estimates[mask] = (before * self.estimates[mask] + after * measured.estimates(noisy)) / (
+            before + after
+        )
+        self.precision += new
+
+    def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
+        """Return the sets of so many attributes, and their counts as those of fewer predict them."""
+        sets = self.sets.take(self.of_order(order))
+        below = self.of_order(order - 1)
+        lower = self.sets.take(below) if below.size else sets
+        return sets, predicted_counts(sets, lower, self.counts[self._cells(below)], self.plan.size)
+
+    def distances(self, order: int) -> Distances:
+        """Return the distances of the marginals of so many attributes from what is predicted."""
+        sets, predicted = self.predicted(order)
+        return Distances(sets, np.rint(UNIT * predicted).astype(np.int64))
+
+    def add_distances(self, order: int, noisy: NDArray[np.int64], scale: float) -> None:
+        """Note what noisy distances say of how large residuals are."""
+        places, size = self.of_order(order), self.plan.size
+        likely = likely_distances(noisy / UNIT, scale / UNIT, size)
+        likely = likely_variances(likely, self.sets.cells()[places], prices(self.sets)[places], size)
+        values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
+        spare = VARIANCES.size - values.shape[1]
+        if spare:
+            values = np.pad(values, ((0, 0), (0, spare)), constant_values=1.0)
+            chances = np.pad(chances, ((0, 0), (0, spare)))
+        values[places], chances[places] = VARIANCES, likely
+        self.prior = ResidualPrior(values, chances)
+
+    def update(self, order: int) -> None:
+        """Compute counts of all sets of up to `order` attributes from what was measured."""
+        with np.errstate(divide="ignore"):
+            variances = 1 / self.precision
+        for width in range(1, order + 1):
+            places = self.of_order(width)
+            if not places.size:
+                continue
+            cells = self._cells(places)
+            sets, predicted = self.predicted(width)
+            deviations = self.estimates[cells] - residuals_of(sets, predicted)
+            some = np.flatnonzero(self.precision[places] > 0)
+            if some.size:
+                mask = np.repeat(self.precision[places] > 0, sets.cells())
+                self.scales[places[some]] = interaction_scales(
+                    sets.take(some),
+                    deviations[mask],
+                    variances[places[some]],
+                    predicted[mask],
+                    self.plan.size,
+                )
+            counts = shrunken_counts(
+                sets, deviations, variances[places], predicted, self.scales[places], self.plan.size
+            )
+            self.counts[cells] = onto_simplices(sets, counts, self.plan.size) if width == 1 else counts
+
+    def problem(self) -> tuple[FitProblem, float, NDArray[np.float64]]:
+        """Return the problem of fitting records, how strongly they are drawn to independence, and the one-way marginals.
+
+        A marginal counts as its noise and its interaction let it. Fitting with the strength 1 / t shrinks like a prior of scale
+        t; one strength serves all, so that a marginal of scale t counts t times the strength.
+        """
+        used = self.usable()
+        sets = self.sets.take(used)
+        with np.errstate(divide="ignore"):
+            variances = np.where(self.precision > 0, 1 / self.precision, 0.0)
+        size = self.plan.size
+        values = marginals_from_residuals(self.sets, self.estimates, sets, size) / size
+        weights = size**2 / cell_variances(self.sets, variances, sets)
+        scales = np.where(self.sets.widths()[used] > 1, self.scales[used], 0.0)
+        strength = float(1 / np.quantile(scales[scales > 0], TYPICAL)) if (scales > 0).any() else 0.0
+        pull = np.where(scales > 0, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
+        terms = tuple(
+            FitTerm(sets.take([place]), values[sets.starts[place] : sets.starts[place + 1]], float(weight))
+            for place, weight in enumerate((weights * pull).tolist())
+        )
+        problem = FitProblem(self.job.schema.sizes, terms, self.job.record_rules(), self.sets.domains)
+        return problem, strength, self._one_way(problem)
+
+    def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
+        """Return what would be known with a quarter more variance, and residuals (cells,) whose noise is independent of it.
+
+        Of y with noise of variance s^2, and z of the same distribution, y + z / 2 and y - 2 z have independent noise of
+        variances 5/4 s^2 and 5 s^2. Source: Neufeld, Dharamshi, Gao and Witten (2024), data thinning.
+        """
+        cells = self.sets.cells()
+        with np.errstate(divide="ignore"):
+            spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
+        drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
+        other = Known(self.job, self.plan)
+        other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
+        other.update(int(self.sets.widths().max()))
+        return other, self.estimates - 2 * drawn
+
+    def shares_of(self, records: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the share of the records in every cell, (cells,)."""
+        return shares_on_records(self.sets, records, self.job.schema.sizes)
+
+    def mixed(self, records: NDArray[np.int32], parts: NDArray[np.float64]) -> FitProblem:
+        """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order."""
+        shares = self.counts / self.plan.size
+        part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
+        shares = shares + part * (self.shares_of(records) - shares)
+        terms = tuple(
+            FitTerm(
+                self.sets.take([place]),
+                shares[self.sets.starts[place] : self.sets.starts[place + 1]],
+                float(self.plan.size) ** 2,
+            )
+            for place in self._asked().tolist()
+        )
+        return FitProblem(self.job.schema.sizes, terms, self.job.record_rules(), self.sets.domains)
+
+    def _asked(self) -> NDArray[np.int64]:
+        """Return the places of the workload's own sets."""
+        _, wholes, parts = subsets_of(self.marginals)
+        largest = np.zeros(len(self.marginals), dtype=np.int64)
+        np.maximum.at(largest, wholes, parts)  # sets are sorted by their number of attributes
+        return np.unique(largest[np.unique(wholes)])
+
+    def usable(self) -> NDArray[np.int64]:
+        """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""
+        good = {
+            tuple(row[row >= 0].tolist()) for row in self.sets.attributes[np.flatnonzero(self.precision > 0)]
+        }
+        whole: set[tuple[int, ...]] = set()
+        for one in sorted(good, key=len):
+            if len(one) == 1 or all(one[:skip] + one[skip + 1 :] in whole for skip in range(len(one))):
+                whole.add(one)
+        said = {attribute for one in whole if len(one) > 1 for attribute in one}
+        kept = [
+            place
+            for place in range(len(self.sets))
+            if (one := self.sets.attributes_of(place)) in whole and (len(one) > 1 or one[0] not in said)
+        ]
+        return np.array(kept, dtype=np.int64)
+
+    def _one_way(self, problem: FitProblem) -> NDArray[np.float64]:
+        """Return one-way marginals (c,): the measured ones, and what the problem suggests of other attributes."""
+        result, offsets, domains = estimated_one_way(problem), problem.offsets(), self.sets.domains
+        for place in self.of_order(1).tolist():
+            attribute = int(self.sets.attributes[place, 0])
+            start, count = int(domains.starts[attribute]), int(domains.counts[attribute])
+            counts = self.counts[self.sets.starts[place] : self.sets.starts[place + 1]]
+            if counts.sum() > 0:
+                result[offsets[attribute] + domains.codes[start : start + count]] = counts / counts.sum()
+        return result
+
+
+def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each order which part, 0 to 1, records' answers should have beside counts after shrinkage, (orders,).
+
+    Least squares to fresh residuals (cells,), whose noise neither knows, under a prior of mean 1/2 and standard deviation 1/4.
+    An order without measurements gets the part of the one below.
+    """
+    sets = known.sets
+    own = residuals_of(sets, known.counts)
+    apart = residuals_of(sets, known.plan.size * known.shares_of(records)) - own
+    measured = np.repeat(known.precision > 0, sets.cells())
+    order = np.repeat(sets.widths(), sets.cells())
+    weights = np.repeat(known.precision * 1.25 / 5, sets.cells())  # one over the variance of the fresh noise
+    parts = np.zeros(int(sets.widths().max()))
+    for width in range(1, parts.size + 1):
+        some = measured & (order == width)
+        if some.any():
+            weighted = weights[some] * apart[some]
+            information = float(weighted @ apart[some]) + _SURE
+            part = (float(weighted @ (fresh[some] - own[some])) + _SURE / 2) / information
+            parts[width - 1] = min(1.0, max(0.0, part))
+        elif width > 1:
+            parts[width - 1] = parts[width - 2]
+    return parts
+
+
+def normals(seed: int, count: int) -> NDArray[np.float64]:
+    """Return standard normal numbers from a public stream."""
+    numbers = uniforms(public_stream(seed, "thinned noise"), count)
+    return np.asarray(ndtri(np.clip(numbers, 2.0**-54, 1 - 2.0**-53)))

@@ -1,0 +1,232 @@
+"""Residuals: plans, what is worth measuring, runs that are read again, and records near what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms import registry
+from dpopt.algorithms.options import PlanRequest, ResidualOptions
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import replay
+from dpopt.algorithms.residuals.allocation import (
+    DISTANCES,
+    VARIANCES,
+    factors_of,
+    likely_distances,
+    likely_variances,
+)
+from dpopt.algorithms.residuals.driver import read_factors, stand_in
+from dpopt.algorithms.residuals.known import Known, best_parts, normals
+from dpopt.algorithms.residuals.plan import MOST_BOUND, ResidualPlan, bound_for, make_residual_plan
+from dpopt.errors import PlanError, TranscriptError
+from dpopt.queries.counting.kernels import shares_on_records
+from dpopt.queries.residuals import Residuals
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from tests.algorithms.small_runs import ADD_REMOVE, REPLACE
+from tests.queries.test_residuals import sets_of
+from tests.tiny_jobs import job_of, plan_of
+from tests.tiny_runs import dataset_of
+
+SIZES = (3, 2, 4, 2)
+SCHEMA = Schema(
+    tuple(
+        Attribute(name, AttributeKind.CATEGORICAL, values=tuple(map(str, range(size))))
+        for name, size in zip("abcd", SIZES, strict=True)
+    )
+)
+ROWS = 4000
+
+
+def workload(text: str = "marginals:3") -> Workload:
+    return parse_workload(text, SCHEMA)
+
+
+def codes(seed: int = 0) -> np.ndarray:
+    """Return records whose second and third attributes depend on the first."""
+    generator = np.random.default_rng(seed)
+    first = generator.choice(3, size=ROWS, p=[0.6, 0.3, 0.1])
+    second = np.where(generator.random(ROWS) < 0.8, first > 0, generator.random(ROWS) < 0.5)
+    third = (first + generator.choice(4, size=ROWS, p=[0.7, 0.1, 0.1, 0.1])) % 4
+    fourth = (second + generator.integers(0, 2, ROWS) * (third > 1)) % 2
+    return np.stack([first, second, third, fourth], axis=1).astype(np.int32)
+
+
+def request(
+    rho: float, relation: NeighbouringRelation = ADD_REMOVE, **options: Any
+) -> PlanRequest[ResidualOptions]:
+    budget = Budget(None, 1e-9, rho, Accountant.ZCDP)
+    return PlanRequest(ROWS, relation, budget, ResidualOptions(**options))
+
+
+def released(rho: float, folder: Path, text: str = "marginals:3", **options: Any) -> Any:
+    """Release the table and return the records with their weights."""
+    asked = workload(text)
+    plan = make_residual_plan(request(rho, **options), asked)
+    made = release(dataset_of(SCHEMA, codes().tolist()), Job(plan, SCHEMA, asked, {}, {}), folder)
+    assert made.records is not None
+    return made.records
+
+
+def error(records: Any, text: str = "marginals:3") -> float:
+    """Return the mean over marginals of half the L1 distance of shares."""
+    marginals = workload(text).marginals
+    assert marginals is not None
+    sizes = np.array(SIZES)
+    apart = shares_on_records(marginals, records.distinct, sizes, records.weights) - shares_on_records(
+        marginals, codes(), sizes
+    )
+    return float(np.abs(apart).sum() / 2 / len(marginals))
+
+
+@pytest.mark.parametrize("relation", NeighbouringRelation)
+@pytest.mark.parametrize("rho", [1e-5, 0.01, 10.0])
+def test_a_plan_costs_its_budget_and_no_more(relation: NeighbouringRelation, rho: float) -> None:
+    plan = make_residual_plan(request(rho, relation), workload())
+    spent = plan.budget.spent(plan.charges())
+    assert 0.999 * rho < spent.rho <= rho
+    assert plan.stages[0].order == 1
+    assert not plan.stages[0].distances
+    assert plan.stages[-1].bound == bound_for(14)
+
+
+def test_workloads_without_marginals_and_other_accountants_are_refused() -> None:
+    clauses = parse_workload("conjunctions:2,count=5,seed=1", SCHEMA)
+    with pytest.raises(PlanError, match="none; use projection"):
+        make_residual_plan(request(1.0), clauses)
+    pure = replace(request(1.0), budget=Budget(1.0, 0.0, None, Accountant.PURE))
+    with pytest.raises(PlanError, match="Gaussian"):
+        make_residual_plan(pure, workload())
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_factors_stay_within_the_bound_and_use_nearly_all_of_it(replaced: bool) -> None:
+    sets = sets_of(SIZES, (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+    precisions = np.array([3.0, 2.0, 2.5, 1.0, 0.5, 0.0, 0.2]) / 100
+    price = np.array([2 / 3, 1 / 2, 3 / 4, 1 / 3, 1 / 2, 3 / 8, 1 / 4])
+    bound = bound_for(len(sets))
+    scale = np.sqrt(bound / float(precisions @ price))
+    factors = factors_of(sets, precisions, scale, bound, replaced=replaced)
+    kept = np.flatnonzero(factors)
+    residuals = Residuals(sets.take(kept), factors[kept])
+    used = residuals.sensitivity(replaced=replaced, squared=True) / bound
+    assert 0.99 < used <= 1
+    assert factors[5] == 0
+    if not replaced:
+        np.testing.assert_allclose(1 / residuals.variances(scale**2), precisions[kept], rtol=1e-3)
+
+
+def test_noisy_distances_tell_strong_sets_from_weak_ones() -> None:
+    noise = 40.0
+    noisy = np.array([0.0, 20.0, -30.0, 900.0, 15.0])
+    likely = likely_distances(noisy, noise, 1000)
+    means = likely @ (2000 * DISTANCES)
+    assert means.argmax() == 3
+    assert 700 < means[3] < 1100
+    assert means[[0, 1, 2, 4]].max() < 60
+    variances = likely_variances(likely, np.full(5, 10), np.full(5, 0.5), 1000) @ VARIANCES
+    assert variances[3] > 30 * variances[[0, 1, 2, 4]].max()
+
+
+def test_thinned_noise_is_standard_normal() -> None:
+    """10,000 numbers: mean and variance within four standard errors (.04, .057), a public stream that is always the same."""
+    numbers = normals(3, 10_000)
+    assert abs(numbers.mean()) < 0.04
+    assert abs(numbers.var() - 1) < 0.057
+    np.testing.assert_array_equal(numbers, normals(3, 10_000))
+
+
+def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
+    asked = workload()
+    plan = make_residual_plan(request(1e6), asked)
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    truth = ROWS * known.shares_of(codes())
+    known.estimates, known.precision = truth - truth, np.full(len(known.sets), 1e2)
+    known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
+    from dpopt.queries.residuals import residuals_of
+
+    fresh = residuals_of(known.sets, truth)
+    assert best_parts(known, codes(), fresh).min() > 0.999
+    known.counts = truth
+    uniform = np.array(np.meshgrid(*map(range, SIZES))).reshape(4, -1).T.astype(np.int32)
+    assert best_parts(known, uniform, fresh).max() < 0.001
+
+
+def test_with_an_ample_budget_the_workload_is_answered_nearly_exactly(tmp_path: Path) -> None:
+    assert error(released(1e6, tmp_path / "out")) < 0.002
+
+
+@pytest.mark.parametrize("text", ["marginals:1", "marginals:2", "marginals:3", "marginals:4"])
+def test_records_are_nearer_than_independent_ones(tmp_path: Path, text: str) -> None:
+    """At rho = 1; records of independent attributes are .05 (two attributes) to .2 (four) away."""
+    assert error(released(1.0, tmp_path / "out", text), text) < 0.02
+
+
+def test_a_release_replays_to_the_same_bytes(tmp_path: Path) -> None:
+    released(0.1, tmp_path / "out")
+    replay(tmp_path / "out", tmp_path / "again")
+    for path in (tmp_path / "out").iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    ("factors", "word"),
+    [
+        ([1, 1], "damaged"),
+        ([0, 0, 0], "damaged"),
+        ([-1, 1, 0], "damaged"),
+        (["1", 1, 0], "damaged"),
+        ("111", "damaged"),
+        ([2**21, 1, 0], "out of range"),
+        ([2**19, 2**19, 0], "more than"),
+        ([1, 1, 1], "more than"),
+    ],
+)
+def test_factors_on_file_that_the_plan_does_not_allow_are_refused(factors: object, word: str) -> None:
+    job = job_of(plan_of("residuals"))
+    plan = ResidualPlan.of(job.plan)
+    known, planned = Known(job, plan), plan.stages[0]
+    entry = {"kind": "factors", "stage": planned.name, "factors": factors}
+    with pytest.raises(TranscriptError, match=word):
+        read_factors(entry, planned, plan, known)
+    with pytest.raises(TranscriptError, match="damaged"):
+        read_factors({**entry, "stage": "another"}, planned, plan, known)
+
+
+def test_factors_that_the_plan_allows_are_read_back() -> None:
+    job = job_of(plan_of("residuals"))
+    plan = ResidualPlan.of(job.plan)
+    known, planned = Known(job, plan), plan.stages[0]
+    entry = {"kind": "factors", "stage": planned.name, "factors": [2**17, 2**17, 0]}
+    assert read_factors(entry, planned, plan, known).tolist() == [2**17, 2**17, 0]
+
+
+def test_a_prediction_is_near_the_error_of_a_run_on_such_a_population() -> None:
+    asked = workload()
+    plan = make_residual_plan(request(0.01), asked)
+    predicted = registry.predict(plan, asked)
+    assert 0 < predicted.mean_error < predicted.max_error < 0.2
+    scaled = stand_in(plan, asked)
+    assert isinstance(scaled, ResidualPlan)
+    assert scaled.size == 20_000
+    np.testing.assert_allclose(
+        [one.scale / 20_000 for one in scaled.stages], [one.scale / ROWS for one in plan.stages]
+    )
+
+
+def test_replaced_records_are_charged_more() -> None:
+    added, replaced = (
+        make_residual_plan(request(0.1, relation), workload()) for relation in (ADD_REMOVE, REPLACE)
+    )
+    known = [Known(Job(plan, SCHEMA, workload(), {}, {}), plan) for plan in (added, replaced)]
+    factors = [one.choose(1, MOST_BOUND >> 3, 1e7) for one in known]
+    assert 1.4 < factors[0].sum() / factors[1].sum() < 2.1

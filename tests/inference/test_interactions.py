@@ -1,0 +1,83 @@
+"""Predictions of marginals from those of fewer attributes, scales of interactions, and counts after shrinkage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.inference.interactions import (
+    interaction_scales,
+    onto_simplices,
+    predicted_counts,
+    shrunken_counts,
+)
+from dpopt.queries.residuals import residuals_of
+from tests.queries.test_residuals import counts_of, sets_of
+
+SIZES = (3, 2, 4)
+PAIRS = sets_of(SIZES, (0, 1), (0, 2), (1, 2))
+ONES = sets_of(SIZES, (0,), (1,), (2,))
+TRIPLE = sets_of(SIZES, (0, 1, 2))
+
+
+def table(seed: int) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).gamma(1.5, 40.0, size=SIZES)
+
+
+def test_pairs_are_predicted_to_be_independent() -> None:
+    found = table(0)
+    predicted = predicted_counts(PAIRS, ONES, counts_of(ONES, found), found.sum())
+    ones = [found.sum(axis=(1, 2)), found.sum(axis=(0, 2)), found.sum(axis=(0, 1))]
+    expected = [np.outer(ones[a], ones[b]).ravel() / found.sum() for a, b in ((0, 1), (0, 2), (1, 2))]
+    np.testing.assert_allclose(predicted, np.concatenate(expected))
+
+
+def test_a_triple_is_predicted_with_the_given_pairs_and_no_interaction_of_all_three() -> None:
+    found = table(1)
+    predicted = predicted_counts(TRIPLE, PAIRS, counts_of(PAIRS, found), found.sum()).reshape(SIZES)
+    np.testing.assert_allclose(counts_of(PAIRS, predicted), counts_of(PAIRS, found), rtol=1e-3)
+    log = np.log(predicted)
+    for axis in range(3):  # differences along all axes vanish where there is no interaction of all
+        log = np.diff(log, axis=axis)
+    assert np.abs(log).max() < 1e-9
+
+
+def test_a_missing_margin_is_refused() -> None:
+    with pytest.raises(ProgramError, match="missing"):
+        predicted_counts(TRIPLE, PAIRS.take([0, 1]), np.ones(6 + 12), 10.0)
+
+
+def test_scales_are_found_and_shrinkage_lowers_the_error() -> None:
+    """200 sets, half of them with an interaction of scale .01, half with none; noise of 5 records. Error below 60 % of both the
+    measured and the predicted one, in each of the seeds tried."""
+    generator = np.random.default_rng(2)
+    size, number, noise = 10_000.0, 200, 5.0
+    sets = sets_of((4,) * 40, *[(a, b) for a in range(40) for b in range(a + 1, 40)][:number])
+    predicted = np.repeat(size / 16, sets.number_of_cells)
+    strong = np.repeat(np.arange(number) < number // 2, 16)
+    truth = residuals_of(
+        sets, np.where(strong, np.sqrt(0.001 * size * predicted), 0.0) * generator.normal(size=predicted.size)
+    )
+    noisy = truth + residuals_of(sets, noise * 10 * generator.normal(size=predicted.size))
+    variances = np.full(number, (10 * noise) ** 2)
+    scales = interaction_scales(sets, noisy, variances, predicted, size)
+    assert 0.0003 < np.median(scales[: number // 2]) < 0.003
+    assert np.median(scales[number // 2 :]) < 0.0003
+    counts = shrunken_counts(sets, noisy, variances, predicted, scales, size)
+    error = ((counts - predicted - truth) ** 2).mean()
+    assert error < 0.6 * min(((noisy - truth) ** 2).mean(), (truth**2).mean())
+
+
+def test_what_is_not_measured_stays_as_it_was_predicted() -> None:
+    predicted = np.full(PAIRS.number_of_cells, 7.0)
+    found = shrunken_counts(
+        PAIRS, np.full(predicted.size, 3.0), np.full(3, np.inf), predicted, np.zeros(3), 100.0
+    )
+    np.testing.assert_array_equal(found, predicted)
+
+
+def test_the_nearest_point_of_a_simplex() -> None:
+    found = onto_simplices(sets_of((3, 2), (0,), (1,)), np.array([6.0, 1.0, -2.0, 4.0, 4.0]), 6.0)
+    np.testing.assert_allclose(found, [5.5, 0.5, 0.0, 3.0, 3.0])
