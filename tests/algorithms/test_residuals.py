@@ -121,6 +121,8 @@ def test_factors_stay_within_the_bound_and_use_nearly_all_of_it(replaced: bool) 
     used = residuals.sensitivity(replaced=replaced, squared=True) / bound
     assert 0.99 < used <= 1
     assert factors[5] == 0
+    added = residuals.sensitivity(replaced=False, squared=True) / bound
+    assert 2 < used / added < 4 if replaced else used == added
     if not replaced:
         np.testing.assert_allclose(1 / residuals.variances(scale**2), precisions[kept], rtol=1e-3)
 

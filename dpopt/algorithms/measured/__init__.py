@@ -3,7 +3,6 @@
 | file | what it holds |
 |---|---|
 | plan.py, planning.py | the plans, the way to them from a budget; marginals that may be selected |
-| residual_planning.py | residuals that are measured, and the noise on them, from a budget |
 | driver.py | the measurements, made or read again, and what is released of them |
 | fitting.py | records fitted to noisy counts |
 | simulation.py | the errors that a plan is predicted to have |
