@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import Noise as Noise
     from dpopt.algorithms.options import PlanRequest as PlanRequest
     from dpopt.algorithms.options import Projection as Projection
+    from dpopt.algorithms.options import Residuals as Residuals
     from dpopt.algorithms.options import SepFEM as SepFEM
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.replay import replay as replay
@@ -114,6 +115,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "PMW": "dpopt.algorithms.options",
     "PlanRequest": "dpopt.algorithms.options",
     "Projection": "dpopt.algorithms.options",
+    "Residuals": "dpopt.algorithms.options",
     "Rule": "dpopt.schema.rules.rule",
     "Schema": "dpopt.schema.schema",
     "SepFEM": "dpopt.algorithms.options",

@@ -20,6 +20,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | fem/ | FEM and sepFEM |
 | measured/ | noise, projection and adaptive |
 | multiplicative_weights/ | pmw and mwem |
+| residuals/ | residuals of marginals, measured where they say most |
 | small_database/ | SmallDB, and draws from any other net |
 | after/ | certified and reweighted releases |
 

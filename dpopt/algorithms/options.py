@@ -424,7 +424,7 @@ class Adaptive(Projection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResidualOptions(Options):
+class Residuals(Options):
     """Marginals are measured order by order, where they say most beyond what is known, and records fitted to them."""
 
     algorithm = "residuals"

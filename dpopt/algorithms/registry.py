@@ -25,7 +25,7 @@ from dpopt.algorithms.options import (
     Options,
     PlanRequest,
     Projection,
-    ResidualOptions,
+    Residuals,
     SepFEM,
     SmallDatabase,
 )
@@ -162,7 +162,7 @@ _ALL = (
     _measured(Projection, candidate=True),
     _measured(Adaptive, candidate=True),
     Algorithm(
-        ResidualOptions, "residuals.plan:ResidualPlan", "residuals.plan:make_residual_plan", None, None, "residuals.driver"
+        Residuals, "residuals.plan:ResidualPlan", "residuals.plan:make_residual_plan", None, None, "residuals.driver"
     ),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",

@@ -10,6 +10,7 @@ models/projection.
 | halfspace_regression.py | weights with which sides of known halfspaces estimate the side of another one |
 | distribution/ | a distribution over a universe, fitted to noisy answers by multiplicative weights |
 | shrinkage.py, shrinkage_kernels.py | noisy cells drawn towards predictions by empirical Bayes, with posterior variances |
+| interactions.py | what marginals of more attributes say beyond those of fewer: predictions, scales, counts after shrinkage |
 | histograms/ | consistent histograms, trees, grids and sorted counts from noisy ones |
 | records/ | synthetic records whose answers are near noisy ones |
 """

@@ -14,6 +14,7 @@ satisfy each clause or lie in each cell. Compiled loops are imported by their us
 | halfspaces/ | halfspaces of points, and public projections |
 | polynomial_families.py | families of polynomials, one for each possible record |
 | ranges/ | ranges and boxes of ordered bins, and trees over bins |
+| distances.py | how far marginals are from public predictions, in whole numbers |
 | residuals.py | what marginals say beyond those of fewer attributes, in whole numbers; marginals as sums of these |
 | sensitivity/ | by how much one record moves the counts of clauses |
 | workloads/ | workloads, and the texts and files that name them |

@@ -12,8 +12,9 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms import options as algorithm_options
 from dpopt.algorithms import registry
-from dpopt.algorithms.options import PlanRequest, ResidualOptions
+from dpopt.algorithms.options import PlanRequest
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.residuals.allocation import (
@@ -63,9 +64,9 @@ def codes(seed: int = 0) -> np.ndarray:
 
 def request(
     rho: float, relation: NeighbouringRelation = ADD_REMOVE, **options: Any
-) -> PlanRequest[ResidualOptions]:
+) -> PlanRequest[algorithm_options.Residuals]:
     budget = Budget(None, 1e-9, rho, Accountant.ZCDP)
-    return PlanRequest(ROWS, relation, budget, ResidualOptions(**options))
+    return PlanRequest(ROWS, relation, budget, algorithm_options.Residuals(**options))
 
 
 def released(rho: float, folder: Path, text: str = "marginals:3", **options: Any) -> Any:

@@ -13,7 +13,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.options import PlanRequest, ResidualOptions
+from dpopt.algorithms.options import PlanRequest, Residuals
 from dpopt.algorithms.residuals.allocation import best_precisions
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
@@ -91,7 +91,7 @@ class ResidualPlan(Plan):
         As in `Plan`.
     """
 
-    algorithm: ClassVar[str] = ResidualOptions.algorithm  # type: ignore[misc]  # one for all plans of the class
+    algorithm: ClassVar[str] = Residuals.algorithm  # type: ignore[misc]  # one for all plans of the class
     solver: ClassVar[str] = "local-search"  # type: ignore[misc]  # none is needed, the usual one is named
     size: int
     relation: NeighbouringRelation
@@ -160,7 +160,7 @@ def measurable(sets: MarginalSet, order: int) -> NDArray[np.bool_]:
     return np.asarray((sets.widths() <= order) & (sets.cells() <= MOST_OF_ONE))
 
 
-def make_residual_plan(request: PlanRequest[ResidualOptions], workload: Workload) -> ResidualPlan:
+def make_residual_plan(request: PlanRequest[Residuals], workload: Workload) -> ResidualPlan:
     """Return a plan that the budget covers; only public values are read.
 
     One-way marginals come first. Then, order by order, distances from predictions tell which sets are worth measuring, and
