@@ -13,12 +13,16 @@ Source: Deming and Stephan (1940) for iterative proportional fitting; Robbins (1
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.inference.shrinkage import ScaleMixture, shrink
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import places_of, shapes_of
 
 ROUNDS = 15
 """Of iterative proportional fitting."""
@@ -35,23 +39,6 @@ CENTRED = 6
 """Rounds in which deviations lose their margins."""
 _SPREAD = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9  # weights of scales are smooth
 _SEEN = 0.05  # as if so many sets had been seen of each scale
-
-
-def groups_of(marginals: MarginalSet) -> list[tuple[NDArray[np.int64], tuple[int, ...]]]:
-    """Return the marginals of each shape, and the shape."""
-    shapes = np.where(marginals.attributes >= 0, marginals.domains.counts[marginals.attributes], 0)
-    found, which = np.unique(shapes, axis=0, return_inverse=True)
-    by_shape = np.argsort(which.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(found)))
-    return [
-        (group, tuple(size for size in row if size))
-        for row, group in zip(found.tolist(), np.split(by_shape, ends[:-1]), strict=True)
-    ]
-
-
-def places_of(marginals: MarginalSet, group: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the places (g, cells) of the cells of some marginals of one shape."""
-    return marginals.starts[group][:, None] + np.arange(int(np.prod(shape)))
 
 
 def predicted_counts(
@@ -91,8 +78,8 @@ def predicted_counts(
     width = int(marginals.widths().max())
     result = np.empty(marginals.number_of_cells)
     known = {tuple(row): place for place, row in enumerate(lower.attributes[:, : width - 1].tolist())}
-    for group, shape in groups_of(marginals):
-        block = np.full((group.size, *shape), size / float(np.prod(shape)))
+    for group, shape in shapes_of(marginals):
+        block = np.full((group.size, *shape), size / prod(shape))
         faces = []
         for axis in range(width) if width > 1 else ():
             rows = np.delete(marginals.attributes[group, :width], axis, axis=1)
@@ -101,12 +88,12 @@ def predicted_counts(
             except KeyError as error:
                 raise ProgramError(f"marginals: the margin over {error.args[0]} is missing") from None
             face = shape[:axis] + shape[axis + 1 :]
-            held = values[places_of(lower, found, face)].reshape(group.size, *face)
+            held = values[places_of(lower.starts[found], prod(face))].reshape(group.size, *face)
             faces.append(np.expand_dims(np.maximum(held, LEAST_COUNT), axis + 1))
         for _ in range(ROUNDS if width > 2 else 1):
             for axis, face_counts in enumerate(faces, start=1):
                 block *= face_counts / block.sum(axis=axis, keepdims=True)
-        result[places_of(marginals, group, shape)] = block.reshape(group.size, -1)
+        result[places_of(marginals.starts[group], prod(shape))] = block.reshape(group.size, -1)
     return result
 
 
@@ -136,9 +123,7 @@ def interaction_scales(
     Each cell is Normal(0, size t m_c + p s^2), p = prod (1 - 1 / n_i). Cells of a set are not independent: its N cells have
     p N directions, so that their likelihoods count p times. How frequent scales are is found by EM over all sets.
     """
-    counts = marginals.domains.counts
-    free = np.where(marginals.attributes >= 0, 1 - 1 / counts[marginals.attributes], 1.0).prod(axis=1)
-    cells = marginals.cells()
+    free, cells = prices(marginals), marginals.cells()
     noise = np.repeat(variances * free, cells)
     likelihood = np.empty((len(marginals), SCALES.size))
     for place, scale in enumerate(SCALES.tolist()):  # a loop over 50 scales
@@ -170,9 +155,7 @@ def shrunken_counts(
     a set differ: the variance of each is a mixture of multiples of size t m_c, whose weights all sets share. Counts are at
     least 0, and their margins are the predicted ones but for that.
     """
-    counts = marginals.domains.counts
-    free = np.where(marginals.attributes >= 0, 1 - 1 / counts[marginals.attributes], 1.0).prod(axis=1)
-    cells = marginals.cells()
+    free, cells = prices(marginals), marginals.cells()
     kept, spread = np.zeros_like(predicted), np.zeros_like(predicted)
     measured = np.repeat(np.isfinite(variances), cells)
     if measured.any():
@@ -180,8 +163,8 @@ def shrunken_counts(
         found = shrink(deviations[measured], noise[measured], prior[measured], MULTIPLES)
         kept[measured], spread[measured] = found.means, found.variances
     result = np.empty_like(predicted)
-    for group, shape in groups_of(marginals):
-        places = places_of(marginals, group, shape)
+    for group, shape in shapes_of(marginals):
+        places = places_of(marginals.starts[group], prod(shape))
         block, loose = kept[places].reshape(-1, *shape), spread[places].reshape(-1, *shape)
         loose = np.maximum(loose, 1e-9 * loose.max(initial=0.0) + 1e-12)
         for _ in range(CENTRED):  # given that it has no margins: what is loose gives way
@@ -195,8 +178,8 @@ def shrunken_counts(
 def onto_simplices(marginals: MarginalSet, values: NDArray[np.float64], size: float) -> NDArray[np.float64]:
     """Return for each marginal the nearest cells of at least 0 that sum to `size` records."""
     result = np.empty_like(values)
-    for group, shape in groups_of(marginals):
-        places = places_of(marginals, group, shape)
+    for group, shape in shapes_of(marginals):
+        places = places_of(marginals.starts[group], prod(shape))
         block = values[places]
         falling = -np.sort(-block, axis=1)
         levels = (np.cumsum(falling, axis=1) - size) / np.arange(1, block.shape[1] + 1)

@@ -147,20 +147,22 @@ def _sum(numbers: NDArray[np.int64]) -> int:
     return sum(map(int, numbers))
 
 
-def _shapes(
-    marginals: MarginalSet, order: NDArray[np.int64]
+def shapes_of(
+    marginals: MarginalSet, order: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[NDArray[np.int64], tuple[int, ...]]]:
-    """Yield the marginals of each shape, and the shape; also of equal rows of `order`, (M, k)."""
+    """Yield the marginals (g,) of each shape, and the shape; with `order`, (M, k), also of equal rows there."""
     attributes = marginals.attributes
     shapes = np.where(attributes >= 0, marginals.domains.counts[attributes], 0)
-    found, which = np.unique(np.hstack((shapes, order)), axis=0, return_inverse=True)
+    keys = shapes if order is None else np.hstack((shapes, order))
+    found, which = np.unique(keys, axis=0, return_inverse=True)
     by_shape = np.argsort(which.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(found)))
     for row, group in zip(found.tolist(), np.split(by_shape, ends[:-1]), strict=True):
         yield group, tuple(size for size in row[: shapes.shape[1]] if size)
 
 
-def _places(starts: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+def places_of(starts: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    """Return the places (g, cells) of the cells of marginals that start there and have so many each."""
     return starts[:, None] + np.arange(cells)
 
 
@@ -208,8 +210,8 @@ def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], 
 def centred(marginals: MarginalSet, values: NDArray[Number]) -> NDArray[Number]:
     """Return R_A times the values of the cells of each marginal A, (cells,): N(A) times its residual."""
     result = np.empty_like(values)
-    for group, shape in _shapes(marginals, np.zeros((len(marginals), 0), dtype=np.int64)):
-        places = _places(marginals.starts[group], prod(shape))
+    for group, shape in shapes_of(marginals):
+        places = places_of(marginals.starts[group], prod(shape))
         block = values[places].reshape(-1, *shape)
         for axis, size in enumerate(shape, start=1):
             block = size * block - block.sum(axis=axis, keepdims=True)
@@ -250,7 +252,7 @@ def marginals_from_residuals(
         for width in range(1, rows.shape[1] + 1)
         for subset in combinations(range(rows.shape[1]), width)
     }
-    for group, shape in _shapes(marginals, order):
+    for group, shape in shapes_of(marginals, order):
         axes = order[group[0], : len(shape)].tolist()
         ordered = [shape[axis] for axis in axes]
         block = np.full((group.size, *ordered), size / prod(shape))
@@ -259,10 +261,10 @@ def marginals_from_residuals(
                 continue
             kept = [ordered[axis] if axis in subset else 1 for axis in range(len(shape))]
             has = np.flatnonzero(which[group] >= 0)
-            part = values[_places(residuals.starts[which[group[has]]], prod(kept))]
+            part = values[places_of(residuals.starts[which[group[has]]], prod(kept))]
             block[has] += part.reshape(-1, *kept) * (prod(kept) / prod(shape))
         back = np.argsort(axes) + 1
-        places = _places(marginals.starts[group], prod(shape))
+        places = places_of(marginals.starts[group], prod(shape))
         result[places] = block.transpose(0, *back).reshape(places.shape)
     return result
 

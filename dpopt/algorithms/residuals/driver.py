@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.driver import feasible_start
+from dpopt.algorithms.measured.driver import feasible_start, open_door
 from dpopt.algorithms.measured.fitting import read_records, records_entry
 from dpopt.algorithms.prediction import AMPLE, LEAST_SCALE, ROWS
 from dpopt.algorithms.residuals.known import Known, best_parts
@@ -34,16 +33,10 @@ from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers
 
+__all__ = ["open_door", "play", "prepare", "read_factors", "stand_in"]
+
 PLAIN_RECORDS = 20_000
 """Records of a fit that is not drawn to independence."""
-
-
-def open_door(run: Run, ledger: Ledger) -> MeasuringCurator:
-    """Return the private side; it counts when it measures."""
-    sources, size = run.sources, run.job.plan.size
-    return MeasuringCurator(
-        run.dataset, ledger, run.journal, size=size, noise=sources.noise, words=sources.words
-    )
 
 
 def prepare(run: Run) -> NDArray[np.int32] | None:
