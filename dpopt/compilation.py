@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
@@ -28,16 +28,26 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     The machine code is cached on disk. numba refuses to decorate when no cache folder is writable (a read-only
     installation without a home folder); then the kernel is compiled anew in every process.
     """
-    return _compiled(function, nogil=True, boundscheck=False)
+    return _compiled(function, nogil=True, boundscheck=False, no_cfunc_wrapper=True)
 
 
 def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that makes no array, into those that call it.
+    """Compile a function that makes no array.
 
     References to arrays are not counted in it. For a function that is handed many arrays, counting them costs more than its
     work, and threads would have to do that one after another.
     """
-    return _compiled(function, nogil=True, boundscheck=False, forceinline=True, _nrt=False)
+    return _compiled(function, nogil=True, boundscheck=False, no_cfunc_wrapper=True, _nrt=False)
+
+
+def part(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that makes no array into the kernels that call it, and only there.
+
+    Nothing is made with which Python could call machine code: for a function of many arrays that takes most of the time of
+    compiling. Called from Python it is interpreted.
+    """
+    register = cast("Callable[..., Callable[[Callable[P, R]], Callable[P, R]]]", register_jitable)
+    return register(boundscheck=False, forceinline=True, no_cfunc_wrapper=True, _nrt=False)(function)
 
 
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
@@ -46,6 +56,13 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
         return jit(cache=True, **options)(function)
     except RuntimeError:
         return jit(cache=False, **options)(function)
+
+
+@part
+def copy_into(target: NDArray[np.number], source: NDArray[np.number]) -> None:
+    """Write the numbers of a flat array to another one; compiling numba's own `target[:] = source` takes two seconds."""
+    for place in range(target.size):
+        target[place] = source[place]
 
 
 def _take_number(_typing_context, array, _place, _amount):  # type: ignore[no-untyped-def]
@@ -117,7 +134,7 @@ take_number = cast("Callable[[NDArray[np.int64], int, int], int]", intrinsic(_ta
 give_way = cast("Callable[[], int]", intrinsic(_give_way))
 
 
-@lean_kernel
+@part
 def meet(numbers: NDArray[np.int64], place: int, threads: int) -> None:
     """Wait until as many threads have come here; `numbers[place]` is 0 at first and used for one meeting."""
     take_number(numbers, place, 1)

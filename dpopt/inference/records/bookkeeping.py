@@ -48,8 +48,14 @@ class Bookkeeping:
         self.narrow = ClauseTerms.of(problem.terms, 0, narrow)
         self.wide = ClauseTerms.of(problem.terms, narrow + 1)
         tables = lay_out_tables(problem, self.marginals, records)
-        listed = lay_out_clauses(problem, self.wide, records)
-        monomials = lay_out_monomials(problem, self.narrow, records)
+        listed = lay_out_clauses(problem, self.wide, records) if len(self.wide) else None
+        monomials = lay_out_monomials(problem, self.narrow, records) if len(self.narrow) else None
+        # Clauses, the number kept for each, what a record adds to it, and what it is where the count is as it should be.
+        self._counted: list[tuple[ClauseTerms, NDArray[np.int32], int, int]] = []
+        if monomials is not None:
+            self._counted.append((self.narrow, monomials.residuals, monomials.scale, 0))
+        if listed is not None:
+            self._counted.append((self.wide, listed.prices, listed.scale, listed.scale // 2))
         self.counters = Counters(
             1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
         )
@@ -82,27 +88,16 @@ class Bookkeeping:
             count_all(counters.tables, new_place(counters.tables), offsets, records, part.start, part.stop)
 
         in_threads(enter, marginals, max(1, -(-marginals // threads)), threads, None)
-        for clauses, scale, counted in (
-            (self.narrow, counters.monomials.scale, counters.monomials.residuals),
-            (self.wide, counters.listed.scale, counters.listed.prices),
-        ):
-            if len(clauses):
-                np.add(
-                    counted, scale * clauses.counts(records, sizes, threads), out=counted, casting="unsafe"
-                )
-
+        for clauses, counted, scale, _ in self._counted:
+            np.add(counted, scale * clauses.counts(records, sizes, threads), out=counted, casting="unsafe")
         _gather(counters)
 
     def objective(self) -> float:
         """Return f of the records that are entered, from their exact counts."""
-        counters, number = self.counters, self._records
-        listed = counters.listed.prices.astype(np.int64) - counters.listed.scale // 2
-        return (
-            marginal_error(counters.tables, self.marginals, number)
-            + clause_error(
-                counters.monomials.residuals.astype(np.int64), counters.monomials.scale, self.narrow, number
-            )
-            + clause_error(listed, counters.listed.scale, self.wide, number)
+        number = self._records
+        return marginal_error(self.counters.tables, self.marginals, number) + sum(
+            clause_error(counted.astype(np.int64) - offset, scale, clauses, number)
+            for clauses, counted, scale, offset in self._counted
         )
 
     def priced(self, slopes: list[NDArray[np.float64]], unit: float) -> Counters:
@@ -121,9 +116,12 @@ class Bookkeeping:
         for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
             shapes = marginals.shapes[first : first + len(one)]
             write_prices(tables, first, one.starts[:-1], shapes, by_term[id(term)], -1.0 / unit, 0)
-        listed = counters.listed._replace(weights=np.full(len(self.wide.terms), unit))
-        monomials = counters.monomials._replace(weights=np.full(len(self.narrow), unit))
-        for clauses, target in ((self.narrow, monomials.residuals), (self.wide, listed.prices)):
+        listed, monomials = counters.listed, counters.monomials
+        if listed is not None:
+            listed = listed._replace(weights=np.full(len(self.wide.terms), unit))
+        if monomials is not None:
+            monomials = monomials._replace(weights=np.full(len(self.narrow), unit))
+        for clauses, target, _, _ in self._counted:
             for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
         counters = counters._replace(own=0, tables=tables, listed=listed, monomials=monomials)
@@ -135,5 +133,5 @@ def _gather(counters: Counters) -> None:
     """Make the sums over conditions anew from the counts."""
     from dpopt.inference.records.clause_kernels import gather
 
-    if counters.monomials.kinds.size:
+    if counters.monomials is not None:
         gather(counters.monomials)

@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import lean_kernel
+from dpopt.compilation import lean_kernel, part
 
 
 class Listed(NamedTuple):
@@ -66,9 +66,11 @@ class Truth(NamedTuple):
     costs: NDArray[np.float64]  # (c + 1,) the spare column collects rubbish
 
 
-@lean_kernel
-def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> None:
+@part
+def look(listed: Listed | None, truth: Truth | None, chosen: NDArray[np.int64], own: int) -> None:
     """Let a record be at home at these flat columns (d,); it counts there in the prices if `own` is 1."""
+    if listed is None or truth is None:
+        return
     truth.taken[:] = 0
     truth.costs[:] = 0.0
     for attribute in range(chosen.size):
@@ -99,9 +101,21 @@ def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> N
                 truth.costs[column] += (1 + 2 * mark) * step * price
 
 
-@lean_kernel
-def turn(listed: Listed, truth: Truth, old: int, new: int, own: int) -> None:
+@part
+def begin_costs(truth: Truth | None, first: int, costs: NDArray[np.float64]) -> None:
+    """Write what each code of the attribute whose columns begin at `first` costs in these clauses."""
+    if truth is None:
+        costs[:] = 0.0
+        return
+    for code in range(costs.size):
+        costs[code] = truth.costs[first + code]
+
+
+@part
+def turn(listed: Listed | None, truth: Truth | None, old: int, new: int, own: int) -> None:
     """Let the record leave one column for another; it stays counted at home."""
+    if listed is None or truth is None:
+        return
     width = listed.literals.shape[1]
     out = np.int64(listed.scale * own)
     for side in range(
@@ -134,9 +148,11 @@ def turn(listed: Listed, truth: Truth, old: int, new: int, own: int) -> None:
     truth.taken[new] = 1
 
 
-@lean_kernel
-def enter_clauses(listed: Listed, truth: Truth) -> None:
+@part
+def enter_clauses(listed: Listed | None, truth: Truth | None) -> None:
     """Count the record where it stands, and no more where it was at home."""
+    if listed is None or truth is None:
+        return
     for clause in range(listed.accepted.size):
         now = np.int64(listed.accepted[clause]) >> np.int64(truth.true_literals[clause]) & 1
         listed.prices[clause] += (now - np.int64(truth.at_home[clause])) * listed.scale
@@ -196,7 +212,7 @@ def gather(monomials: Monomials) -> None:
         spread(monomials, clause, amount)
 
 
-@lean_kernel
+@part
 def spread(monomials: Monomials, clause: int, amount: float) -> None:
     """Add a change of one clause's slope to those of its columns and pairs."""
     kind = monomials.kinds[clause]
@@ -210,9 +226,11 @@ def spread(monomials: Monomials, clause: int, amount: float) -> None:
             monomials.pair[other, one] += share
 
 
-@lean_kernel
-def see(monomials: Monomials, sight: Sight, chosen: NDArray[np.int64]) -> None:
+@part
+def see(monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int64]) -> None:
     """Let a record be at home at these columns (d,)."""
+    if monomials is None or sight is None:
+        return
     for i in range(sight.length[0]):
         sight.changes[sight.trail[i]] = 0
     if sight.length[0] == sight.trail.size:
@@ -229,7 +247,7 @@ def see(monomials: Monomials, sight: Sight, chosen: NDArray[np.int64]) -> None:
         sight.taken[chosen[attribute]] = 1
 
 
-@lean_kernel
+@part
 def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> None:
     """Add (or take away) what pairs with one column of the record add to all others."""
     slopes, flips = monomials.pair[column], monomials.pair_flips[column]
@@ -238,7 +256,7 @@ def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> 
         sight.flips[other] += sign * flips[other]
 
 
-@lean_kernel
+@part
 def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: float) -> None:
     """Add (or take away) what clauses add of which the record has these two columns, low < high."""
     key = low * (monomials.single.size - 1) + high
@@ -248,25 +266,39 @@ def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: floa
         sight.flips[third] += sign * monomials.bends[entry]
 
 
-@lean_kernel
+@part
 def add_slopes(
-    monomials: Monomials, sight: Sight, here: int, first: int, own: int, costs: NDArray[np.float64]
+    monomials: Monomials | None,
+    sight: Sight | None,
+    here: int,
+    first: int,
+    own: int,
+    costs: NDArray[np.float64],
 ) -> None:
     """Add to `costs` what each code of the attribute at the column `here` costs, the others as they are; up to a constant.
 
     The columns of the attribute begin at `first`; with `own` 1 the record counts in the residuals.
     """
+    if monomials is None or sight is None:
+        return
     half = 0.5 * monomials.scale * own
     for i in range(costs.size):
         costs[i] += sight.slope[first + i] + half * sight.flips[first + i]
     costs[here - first] -= 2.0 * half * sight.flips[here]
 
 
-@lean_kernel
+@part
 def leave(
-    monomials: Monomials, sight: Sight, chosen: NDArray[np.int64], attribute: int, new: int, own: int
+    monomials: Monomials | None,
+    sight: Sight | None,
+    chosen: NDArray[np.int64],
+    attribute: int,
+    new: int,
+    own: int,
 ) -> None:
     """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is left as it is."""
+    if monomials is None or sight is None:
+        return
     for side in range(2):
         column = new if side else chosen[attribute]
         sign = 2.0 * side - 1.0
@@ -285,7 +317,7 @@ def leave(
         sight.taken[column] = side
 
 
-@lean_kernel
+@part
 def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
     """Note how a clause of which one condition turns true (`step` 1) or false (-1) changes what the record itself counts."""
     clause, place = entry >> 2, entry & 3
@@ -313,9 +345,11 @@ def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
         sight.slope[column] += unit * (after * slope_after - before * slope_before)
 
 
-@lean_kernel
-def enter_monomials(monomials: Monomials, sight: Sight) -> None:
+@part
+def enter_monomials(monomials: Monomials | None, sight: Sight | None) -> None:
     """Count the record where it stands, and no more where it was at home."""
+    if monomials is None or sight is None:
+        return
     if sight.length[0] == sight.trail.size:  # it may be incomplete
         for clause in range(sight.changes.size):
             enter_clause(monomials, sight, clause)
@@ -323,7 +357,7 @@ def enter_monomials(monomials: Monomials, sight: Sight) -> None:
         enter_clause(monomials, sight, int(sight.trail[i]))
 
 
-@lean_kernel
+@part
 def enter_clause(monomials: Monomials, sight: Sight, clause: int) -> None:
     """Count a clause of which the truth differs from that at home."""
     step = np.int64(sight.changes[clause]) * monomials.scale

@@ -72,6 +72,7 @@ def new_room(problem: FitProblem) -> Room:
         after=np.zeros(d, dtype=np.int64),
         promise=np.zeros(d),
         wanted=np.zeros(d, dtype=np.int64),
+        left=np.zeros(d),
         random=np.zeros(1, dtype=np.uint64),
     )
 

@@ -378,10 +378,12 @@ def fixed_targets(clauses: ClauseTerms, records: int, scale: int) -> NDArray[np.
     return np.floor(clauses.values() * float(records * scale) + 0.5).astype(np.int64)
 
 
-def new_truth(listed: Listed) -> Truth:
+def new_truth(listed: Listed | None) -> Truth | None:
     """Return room for what is true of a record; `look` fills it in."""
     from dpopt.inference.records.clause_kernels import Truth
 
+    if listed is None:
+        return None
     columns = listed.column_start.size
     return Truth(
         taken=np.zeros(columns, dtype=np.uint8),
@@ -424,9 +426,7 @@ def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -
     from dpopt.inference.records.clause_kernels import Monomials
 
     scale, dtype = scale_of(largest_value(clauses.terms), records)
-    m = len(clauses)
-    # Without clauses nothing is looked up by columns, and there may be far more of them than pairs find room for.
-    spare = int(problem.offsets()[-1]) if m else 0
+    m, spare = len(clauses), int(problem.offsets()[-1])
     literals, accepted = clause_literals(problem, clauses, WIDTH)
     columns = np.where(literals < 0, ~literals, literals)
     # A literal on the spare column is false ("=") or true ("!=") of every record: its sign belongs to the kind.
@@ -541,10 +541,12 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def new_sight(monomials: Monomials) -> Sight:
+def new_sight(monomials: Monomials | None) -> Sight | None:
     """Return room for what the clauses add for a record; `see` fills it in."""
     from dpopt.inference.records.clause_kernels import Sight
 
+    if monomials is None:
+        return None
     size, m = monomials.single.size, monomials.residuals.size
     return Sight(
         taken=np.zeros(size, dtype=np.uint8),

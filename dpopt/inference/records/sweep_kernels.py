@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel, lean_kernel, meet, take_number
+from dpopt.compilation import copy_into, kernel, lean_kernel, meet, part, take_number
 from dpopt.inference.records.clause_kernels import (
     Listed,
     Monomials,
     Sight,
     Truth,
     add_slopes,
+    begin_costs,
     enter_clauses,
     enter_monomials,
     leave,
@@ -65,23 +66,21 @@ class Counters(NamedTuple):
     own: int  # 1: that record is one of those that are counted; 0: the counters only price records
     tables: Tables
     place: Place
-    listed: Listed
-    truth: Truth
-    monomials: Monomials
-    sight: Sight
+    listed: Listed | None  # None: no clauses of this kind, and nothing is compiled for them
+    truth: Truth | None
+    monomials: Monomials | None
+    sight: Sight | None
 
 
-@lean_kernel
+@part
 def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64]) -> None:
     """Let a record be at home at these columns (d,)."""
     put(counters.tables, counters.place, choices.first_column, chosen)
-    if counters.listed.accepted.size:
-        look(counters.listed, counters.truth, chosen, counters.own)
-    if counters.monomials.kinds.size:
-        see(counters.monomials, counters.sight, chosen)
+    look(counters.listed, counters.truth, chosen, counters.own)
+    see(counters.monomials, counters.sight, chosen)
 
 
-@lean_kernel
+@part
 def price_codes(
     counters: Counters,
     choices: Choices,
@@ -91,17 +90,12 @@ def price_codes(
 ) -> None:
     """Write to `costs` what N^2 f changes by for each code of the attribute, the others as they are; up to a constant."""
     first = choices.first_column[attribute]
-    if counters.listed.accepted.size:
-        for code in range(costs.size):
-            costs[code] = counters.truth.costs[first + code]
-    else:
-        costs[:] = 0.0
+    begin_costs(counters.truth, first, costs)
     add_costs(counters.tables, counters.place, attribute, counters.own, costs)
-    if counters.monomials.kinds.size:
-        add_slopes(counters.monomials, counters.sight, chosen[attribute], first, counters.own, costs)
+    add_slopes(counters.monomials, counters.sight, chosen[attribute], first, counters.own, costs)
 
 
-@lean_kernel
+@part
 def change_code(
     counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
 ) -> None:
@@ -109,28 +103,26 @@ def change_code(
     first = choices.first_column[attribute]
     old = chosen[attribute]
     shift(counters.tables, counters.place, attribute, column - first)
-    if counters.listed.accepted.size:
-        turn(counters.listed, counters.truth, old, column, counters.own)
-    if counters.monomials.kinds.size:
-        leave(counters.monomials, counters.sight, chosen, attribute, column, counters.own)
+    turn(counters.listed, counters.truth, old, column, counters.own)
+    leave(counters.monomials, counters.sight, chosen, attribute, column, counters.own)
     chosen[attribute] = column
 
 
-@lean_kernel
+@part
 def columns_of(choices: Choices, record: NDArray[np.int32], chosen: NDArray[np.int64]) -> None:
     """Write the flat columns of a record (d,)."""
     for attribute in range(chosen.size):
         chosen[attribute] = choices.first_column[attribute] + record[attribute]
 
 
-@lean_kernel
+@part
 def write_codes(choices: Choices, chosen: NDArray[np.int64], record: NDArray[np.int32]) -> None:
     """Write the record of these flat columns (d,)."""
     for attribute in range(chosen.size):
         record[attribute] = chosen[attribute] - choices.first_column[attribute]
 
 
-@lean_kernel
+@part
 def cheapest(costs: NDArray[np.float64], codes: NDArray[np.int64], old: int, least: float) -> int:
     """Return the first allowed code of least cost; the old one if none is cheaper by more than the share `least`."""
     code = old
@@ -144,7 +136,7 @@ LEAST_EXPONENT = -40.0
 """Of a code's probability over that of the likeliest; any less likely one is drawn never."""
 
 
-@lean_kernel
+@part
 def draw(
     costs: NDArray[np.float64],
     codes: NDArray[np.int64],
@@ -197,6 +189,7 @@ class Room(NamedTuple):
     after: NDArray[np.int64]  # (d,)
     promise: NDArray[np.float64]  # (d,) how much a code that breaks rules would be better
     wanted: NDArray[np.int64]  # (d,) and which column it is
+    left: NDArray[np.float64]  # (d,) promises that are still to be tried
     random: NDArray[np.uint64]  # (1,) state of the draws
 
 
@@ -214,6 +207,15 @@ class Team(NamedTuple):
     seeds: NDArray[np.uint64]  # (r,) of the draws of each record
 
 
+class Rate(NamedTuple):
+    """How far a visit goes."""
+
+    passes: int  # over all attributes at most, as long as codes change
+    least: float  # share by which another code must be cheaper
+    temperature: float  # N^2 times that of the settings; 0 takes the best code
+    gain: float  # what makes a price the gain of a compound move
+
+
 NUMBERS = 4
 PIECES = 8
 """Of the marginals, when the records of a block are counted anew."""
@@ -222,7 +224,7 @@ ROWS = 2
 """Records that a thread takes at a time."""
 
 
-@lean_kernel
+@part
 def settle(
     team: Team,
     counters: Counters,
@@ -237,10 +239,9 @@ def settle(
     meet(team.numbers, numbers + 1, team.threads)
     if counters.own == 0:
         return
-    if counters.listed.accepted.size:  # blocks are of one record, whose visit is at hand
-        enter_clauses(counters.listed, counters.truth)
-    if counters.monomials.kinds.size:
-        enter_monomials(counters.monomials, counters.sight)
+    # With clauses blocks are of one record, whose visit is at hand.
+    enter_clauses(counters.listed, counters.truth)
+    enter_monomials(counters.monomials, counters.sight)
     tables, place, old, new = counters.tables, counters.place, room.before, room.after
     end = min(begin + team.block, team.order.size)
     piece = take_number(team.numbers, numbers + 2, 1)
@@ -262,59 +263,6 @@ def settle(
     meet(team.numbers, numbers + 3, team.threads)
 
 
-@lean_kernel
-def sweep(
-    team: Team,
-    counters: Counters,
-    choices: Choices,
-    room: Room,
-    records: NDArray[np.int32],
-    after: NDArray[np.int32],
-    passes: int,
-    least: float,
-    temperature: float,
-) -> None:
-    """Write to `after` the records (r, d), each with its best code in each attribute, or a draw; see `Team`.
-
-    A record is passed over up to `passes` times, as long as its codes change; `least` is that of `cheapest`. `temperature` is
-    N^2 times that of the settings; 0 takes the best code. Each thread of the team has counters
-    with the same counts, and a room, of its own.
-    """
-    chosen, random = room.chosen, room.random
-    for begin in range(0, team.order.size, team.block):
-        numbers = NUMBERS * (begin // team.block)
-        end = min(begin + team.block, team.order.size)
-        first_row = begin + take_number(team.numbers, numbers, ROWS)
-        while first_row < end:
-            for place in range(first_row, min(first_row + ROWS, end)):
-                row = team.order[place]
-                random[0] = team.seeds[row]
-                columns_of(choices, records[row], chosen)
-                open_counters(counters, choices, chosen)
-                for _ in range(passes):
-                    changed = False
-                    for attribute in choices.attributes:
-                        first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
-                        costs = room.costs[: last - first]
-                        old = chosen[attribute] - first
-                        price_codes(counters, choices, chosen, attribute, costs)
-                        start, stop = choices.code_start[attribute], choices.code_start[attribute + 1]
-                        allowed = choices.codes[start:stop]
-                        if temperature > 0.0:
-                            prior = choices.log_prior[first:last]
-                            new = draw(costs, allowed, prior, temperature, next_unit(random), room.weights)
-                        else:
-                            new = cheapest(costs, allowed, old, least)
-                        if new != old:
-                            change_code(counters, choices, chosen, attribute, first + new)
-                            changed = True
-                    if not changed:
-                        break
-                write_codes(choices, chosen, after[row])
-            first_row = begin + take_number(team.numbers, numbers, ROWS)
-        settle(team, counters, choices, room, records, after, begin)
-
-
 LONGEST = 100
 """Passes over all attributes of a record; a descent ends on a local optimum, and far sooner."""
 
@@ -328,11 +276,13 @@ ATTEMPTS = 3
 """Compound moves that a visit tries, those that promise most first."""
 
 
-@kernel
-def set_record(feasible: Ruled, chosen: NDArray[np.int64]) -> int:
-    """Start from a record of these columns (d,); return how many required gates it breaks."""
-    feasible.state.chosen[:] = chosen
-    return restart_rules(feasible)
+@part
+def open_rules(feasible: Ruled | None, chosen: NDArray[np.int64]) -> None:
+    """Start from a record of these columns (d,)."""
+    if feasible is None:
+        return
+    copy_into(feasible.state.chosen, chosen)
+    restart_rules(feasible)
 
 
 @kernel
@@ -423,14 +373,14 @@ def try_compound(
     attribute: int,
 ) -> tuple[bool, float]:
     """Try the code that an attribute would rather have; return whether the record changed, and the change of N^2 f."""
-    room.before[:] = chosen
+    copy_into(room.before, chosen)
     _, number = compound_move(
         feasible, attribute, room.wanted[attribute], chosen.size, Repairs(0.0, CHARGE, EVERYTHING, random)
     )
     if number <= 0:
         return False, 0.0
     changed = 0.0
-    room.after[:] = feasible.state.chosen
+    copy_into(room.after, feasible.state.chosen)
     for other in range(chosen.size):
         if room.after[other] != chosen[other]:
             first = choices.first_column[other]
@@ -448,7 +398,7 @@ def try_compound(
     return False, 0.0
 
 
-@kernel
+@part
 def respond_feasibly(
     counters: Counters,
     choices: Choices,
@@ -466,33 +416,67 @@ def respond_feasibly(
         attribute = int(np.argmax(wishes))
         if wishes[attribute] <= 0.0:
             break
-        left = wishes.copy()
-        left[attribute] = 0.0
+        copy_into(room.left, wishes)
+        room.left[attribute] = 0.0
         kept, gained = try_compound(
             counters, choices, feasible, room, chosen, temperature, gain, random, attribute
         )
         changed += gained
         if not kept:
-            wishes[:] = left
+            copy_into(wishes, room.left)
     return changed
 
 
-@kernel
-def sweep_feasibly(
+@part
+def respond(
+    counters: Counters,
+    choices: Choices,
+    feasible: Ruled | None,
+    room: Room,
+    chosen: NDArray[np.int64],
+    rate: Rate,
+    random: NDArray[np.uint64],
+) -> bool:
+    """Pass over a record once; return whether another pass may still change it."""
+    if feasible is not None:
+        changed = respond_feasibly(
+            counters, choices, feasible, room, chosen, rate.temperature, rate.gain, random
+        )
+        return changed * rate.gain <= -1e-9
+    moved = False
+    for attribute in choices.attributes:
+        first, last = choices.first_column[attribute], choices.first_column[attribute + 1]
+        costs = room.costs[: last - first]
+        old = chosen[attribute] - first
+        price_codes(counters, choices, chosen, attribute, costs)
+        start, stop = choices.code_start[attribute], choices.code_start[attribute + 1]
+        allowed = choices.codes[start:stop]
+        if rate.temperature > 0.0:
+            prior = choices.log_prior[first:last]
+            new = draw(costs, allowed, prior, rate.temperature, next_unit(random), room.weights)
+        else:
+            new = cheapest(costs, allowed, old, rate.least)
+        if new != old:
+            change_code(counters, choices, chosen, attribute, first + new)
+            moved = True
+    return moved
+
+
+@lean_kernel
+def sweep(
     team: Team,
     counters: Counters,
     choices: Choices,
-    feasible: Ruled,
+    feasible: Ruled | None,
     room: Room,
     records: NDArray[np.int32],
     after: NDArray[np.int32],
-    passes: int,
-    temperature: float,
-    gain: float,
+    rate: Rate,
 ) -> None:
-    """Do what `sweep` does for records that are feasible before and after, with compound moves; `gain` makes a price a gain.
+    """Write to `after` the records (r, d), each with its best code in each attribute, or a draw; see `Team`.
 
-    Each thread has a `feasible` of its own too.
+    Under rules (`feasible`, which is not compiled where it is None) records are feasible before and after, and compound moves
+    are tried. Each thread of the team has counters with the same counts, `feasible` and room of its own.
     """
     chosen, random = room.chosen, room.random
     for begin in range(0, team.order.size, team.block):
@@ -505,12 +489,9 @@ def sweep_feasibly(
                 random[0] = team.seeds[row]
                 columns_of(choices, records[row], chosen)
                 open_counters(counters, choices, chosen)
-                set_record(feasible, chosen)
-                for _ in range(passes):
-                    changed = respond_feasibly(
-                        counters, choices, feasible, room, chosen, temperature, gain, random
-                    )
-                    if changed * gain > -1e-9:
+                open_rules(feasible, chosen)
+                for _ in range(rate.passes):
+                    if not respond(counters, choices, feasible, room, chosen, rate, random):
                         break
                 write_codes(choices, chosen, after[row])
             first_row = begin + take_number(team.numbers, numbers, ROWS)
@@ -532,7 +513,7 @@ def make_feasible(
         columns_of(choices, records[row], chosen)
         feasible.status.clock[0] += 1
         feasible.status.weight[:] = 1
-        set_record(feasible, chosen)
+        open_rules(feasible, chosen)
         walk(feasible, steps, Repairs(GAIN, CHARGE, EVERYTHING, random))
         found[row] = feasible.status.number[0] == 0
         write_codes(choices, feasible.state.chosen, records[row])

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import LANES, kernel, lean_kernel, sum_rows
+from dpopt.compilation import LANES, kernel, part, sum_rows
 
 
 class Tables(NamedTuple):
@@ -67,7 +67,7 @@ class Place(NamedTuple):
 LEFT_OUT = 1 << 16
 
 
-@lean_kernel
+@part
 def positions_of(
     tables: Tables, first_column: NDArray[np.int64], chosen: NDArray[np.int64], positions: NDArray[np.int64]
 ) -> None:
@@ -78,7 +78,7 @@ def positions_of(
         positions[group] = tables.group_place[tables.place_start[group] + code]
 
 
-@lean_kernel
+@part
 def put(tables: Tables, place: Place, first_column: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
     """Let a record of these flat columns (d,) be at home there."""
     positions_of(tables, first_column, chosen, place.home)
@@ -87,7 +87,7 @@ def put(tables: Tables, place: Place, first_column: NDArray[np.int64], chosen: N
         place.state[group] = LEFT_OUT if place.home[group] < 0 else 0
 
 
-@lean_kernel
+@part
 def enter(
     tables: Tables, home: NDArray[np.int64], position: NDArray[np.int64], first: int, last: int
 ) -> None:
@@ -140,7 +140,7 @@ def count_all(
     place.home[place.home.size - 1] = 0
 
 
-@lean_kernel
+@part
 def add_rows(tables: Tables, place: Place, slots: int, size: int) -> None:
     """Write to `place.sums` the sums of so many rows of prices, each times its charge."""
     prices = tables.prices
@@ -156,7 +156,7 @@ def add_rows(tables: Tables, place: Place, slots: int, size: int) -> None:
         sum_rows(prices, place.rows, place.charges, slots, first, place.sums)
 
 
-@lean_kernel
+@part
 def add_costs(tables: Tables, place: Place, attribute: int, own: int, costs: NDArray[np.float64]) -> None:
     """Add to `costs` what the tables charge for each code of the attribute, the others as they are.
 
@@ -186,7 +186,7 @@ def add_costs(tables: Tables, place: Place, attribute: int, own: int, costs: NDA
             costs[tables.group_code[first + i]] += place.sums[i]
 
 
-@lean_kernel
+@part
 def shift(tables: Tables, place: Place, attribute: int, new: int) -> None:
     """Give the record another code; it stays counted at home."""
     for group in range(tables.group_start[attribute], tables.group_start[attribute + 1]):
@@ -332,12 +332,14 @@ def nearest_one_way(
         # Subtracting one number from all, and cutting at 0, is the projection onto the simplex.
         level = 0.0
         if known and (unknown == 0 or total > 1.0):
-            ordered = np.sort(shares[:known])[::-1]
-            running = 0.0
-            for i in range(known):
-                running += ordered[i]
-                if ordered[i] > (running - 1.0) / (i + 1):
-                    level = (running - 1.0) / (i + 1)
+            level, above, left = -np.inf, known + 1, known
+            while left < above:  # those at most the level are cut, which raises it for the others
+                above, left, running = left, 0, -1.0
+                for i in range(known):
+                    if shares[i] > level:
+                        running += shares[i]
+                        left += 1
+                level = running / left
             total = 1.0
         for column in range(first, last):
             if allowed[column]:

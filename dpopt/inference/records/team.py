@@ -70,6 +70,7 @@ class Team:
         threads = max(1, min(self._threads, block // kernels.ROWS))
         numbers = np.zeros(kernels.NUMBERS * (-(-number // block)), dtype=np.int64)
         team = kernels.Team(order, block, threads, numbers, seeds)
+        rate = kernels.Rate(passes, least, temperature, gain)
         after = np.empty_like(records)
         views = [keeping.view(counters) for _ in range(threads)]
         while len(self._rooms) < threads:
@@ -78,12 +79,7 @@ class Team:
 
         def work(part: slice[int, int, int]) -> None:
             view, choices, (feasible, room) = views[part.start], self._choices, self._rooms[part.start]
-            if feasible is None:
-                kernels.sweep(team, view, choices, room, records, after, passes, least, temperature)
-                return
-            kernels.sweep_feasibly(
-                team, view, choices, feasible, room, records, after, passes, temperature, gain
-            )
+            kernels.sweep(team, view, choices, feasible, room, records, after, rate)
 
         in_threads(work, threads, 1, threads, None)
         return after

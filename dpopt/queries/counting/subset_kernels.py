@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import copy_into, kernel
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.counting.compiled import population_count
@@ -92,7 +92,7 @@ def _count_from(
     chosen, places = np.empty(size, np.int64), np.empty(size, np.int64)
     for begin in range(0, length, block):
         width = min(block, length - begin)
-        places[:] = starts
+        copy_into(places, starts)
         total = np.uint64(0)
         for word in range(width):
             one = words[first, begin + word]

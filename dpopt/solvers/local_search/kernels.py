@@ -17,17 +17,12 @@ its clause or ~clause. So `x >> 31` is 0 or -1, and `x ^ (x >> 31)` is the colum
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from dpopt.compilation import copy_into, kernel, part
 
 RESOLUTION = 64
 """Boltzmann factors are read from a table, in steps of 1/64 of the exponent."""
@@ -60,11 +55,6 @@ class State(NamedTuple):
     is_chosen: NDArray[np.int64]  # (c + 1,) 1 for chosen columns; the last is the spare column
     true_literals: NDArray[np.int64]  # (m,)
     gain: NDArray[np.int64]  # (c + 1,) the spare column collects rubbish
-
-
-def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function into its callers: as a call, handing over some hundred fields costs more than the work."""
-    return cast("Callable[P, R]", numba.njit(inline="always")(function))
 
 
 @kernel
@@ -108,7 +98,7 @@ def restart(index: Index, state: State) -> int:
     return objective
 
 
-@inlined
+@part
 def change(index: Index, state: State, attribute: int, column: int) -> int:
     """Give the attribute the code of another `column`; return the change of the objective."""
     old = state.chosen[attribute]
@@ -142,7 +132,7 @@ def change(index: Index, state: State, attribute: int, column: int) -> int:
     return int(difference)
 
 
-@kernel
+@part
 def draw_of_two(advantage: float, table: NDArray[np.int64], unit: float) -> bool:
     """Return True with probability 1 / (1 + exp(-advantage / RESOLUTION))."""
     factor = np.float64(table[np.int64(min(abs(advantage), np.float64(table.size - 1)))])
@@ -150,7 +140,7 @@ def draw_of_two(advantage: float, table: NDArray[np.int64], unit: float) -> bool
     return (advantage > 0.0) != worse
 
 
-@kernel
+@part
 def draw_of_many(
     gain: NDArray[np.int64], scale: float, table: NDArray[np.int64], unit: float, sums: NDArray[np.int64]
 ) -> int:
@@ -173,6 +163,15 @@ def draw_of_many(
     return place
 
 
+@part
+def widest(index: Index) -> int:
+    """Return the largest number of codes of an attribute."""
+    most = 0
+    for attribute in range(index.first_column.size - 1):
+        most = max(most, index.first_column[attribute + 1] - index.first_column[attribute])
+    return most
+
+
 @kernel
 def anneal(
     index: Index,
@@ -189,7 +188,7 @@ def anneal(
     `scales` holds RESOLUTION / temperature; `table` holds 2**32 exp(-i / RESOLUTION), rounded, and ends with 0.
     `best` (d,) is overwritten with the columns of every sweep that ends above `best_objective`.
     """
-    sums = np.empty(np.max(np.diff(index.first_column)), dtype=np.int64)
+    sums = np.empty(widest(index), dtype=np.int64)
     for sweep in range(scales.size):
         for attribute in range(state.chosen.size):
             low, high = index.first_column[attribute], index.first_column[attribute + 1]
@@ -203,11 +202,11 @@ def anneal(
                 objective += change(index, state, attribute, column)
         if objective > best_objective:
             best_objective = objective
-            best[:] = state.chosen
+            copy_into(best, state.chosen)
     return objective, best_objective
 
 
-@kernel
+@part
 def best_column(index: Index, state: State, attribute: int) -> int:
     """Return the column of the attribute with the largest gain: the chosen one if none is larger, else the first."""
     column = state.chosen[attribute]

@@ -29,15 +29,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import copy_into, kernel, part
 from dpopt.solvers.local_search.kernels import (
     RESOLUTION,
     Index,
     State,
     change,
     draw_of_many,
-    inlined,
     next_unit,
+    widest,
 )
 
 
@@ -120,7 +120,7 @@ def restart_rules(ruled: Ruled) -> int:
     return int(status.number[0])
 
 
-@inlined
+@part
 def turn_gates(ruled: Ruled, attribute: int, column: int, made: bool) -> int:
     """Follow a change of code through the gates, and note it there if it is `made`; return what `breaks` does."""
     index, state, rules, status = ruled
@@ -351,9 +351,9 @@ def anneal_feasibly(
     `charge` is what a compound move pays for each gate that a repair breaks, in units of the objective.
     """
     index, state, rules, _ = ruled
-    widest = np.max(np.diff(index.first_column))
-    sums, gains = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
-    columns = np.empty(widest, dtype=np.int64)
+    most = widest(index)
+    sums, gains = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    columns = np.empty(most, dtype=np.int64)
     longest = min(LONGEST, state.chosen.size)
     credit = 0.0
     for sweep in range(scales.size):
@@ -396,7 +396,7 @@ def anneal_feasibly(
                     objective += move(ruled, attribute, column)
         if objective > best_objective:
             best_objective = objective
-            best[:] = state.chosen
+            copy_into(best, state.chosen)
     return objective, best_objective
 
 
@@ -434,7 +434,7 @@ def descend_by_compound_moves(ruled: Ruled, objective: int, charge: float, rando
                 now = descend_feasibly(ruled, objective + gained, following)
                 if now > objective:
                     objective = now
-                    before[:] = state.chosen
+                    copy_into(before, state.chosen)
                     quiet = 0
                 else:
                     for other in range(before.size):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import copy_into, kernel
 
 Counts = NDArray[np.int64]
 
@@ -143,7 +143,7 @@ def _add_up(answers: NDArray[np.int8], multipliers: NDArray[np.number], reward: 
 @kernel
 def _fill(low: Counts, high: Counts, total: int, reward: NDArray[np.number], counts: Counts) -> None:
     """Set `counts` to a multiset of a box with the largest reward: the best elements are filled first."""
-    counts[:] = low
+    copy_into(counts, low)
     left = total - low.sum()
     for x in np.argsort(-reward):
         taken = min(left, high[x] - low[x])
@@ -229,13 +229,13 @@ def improve(
         best_distance = min(best_distance, largest)
         if value > best_value:
             best_value = value
-            kept[:] = current
+            copy_into(kept, current)
         if norm == 0.0 or best_distance <= best_value:
             break
         target = 0.5 * (max(best_value, 0.0) + best_distance)
         current += (target - value) / norm * residual
         _onto_ball(current)
-    multipliers[:] = kept
+    copy_into(multipliers, kept)
 
 
 @kernel
