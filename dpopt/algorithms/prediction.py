@@ -6,7 +6,7 @@ through shares of the size alone is scaled in proportion.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from dpopt.private.evaluation import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.public_random import public_stream, uniforms
+from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
@@ -31,6 +31,7 @@ from dpopt.releases.progress import Progress, Silent
 from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Driver, Run, Sources, play_run
 
+BASELINES = ("zeros", "uniform", "independence")
 ROWS = 20_000
 LEAST_SCALE = 1e-3
 """Noise of a smaller scale is none that a simulation can show."""
@@ -56,6 +57,12 @@ class PredictedError:
         How the errors were predicted.
     simulated_rounds : int or None
         How many, where a plan has more than are simulated.
+    low, high : float or None
+        The mean error is between them in nine of ten runs on public tables; None where that was not measured.
+    distance : float or None
+        Mean over marginals of half the sum of absolute errors.
+    baselines : Mapping or None
+        Errors of what needs no such plan, on the same populations: "max_error" and "mean_error" by name.
     """
 
     max_error: float
@@ -64,6 +71,10 @@ class PredictedError:
     simulated_queries: int
     kind: str = SIMULATED
     simulated_rounds: int | None = None
+    low: float | None = None
+    high: float | None = None
+    distance: float | None = None
+    baselines: Mapping[str, Mapping[str, float]] | None = None
 
 
 class PublicNoise:
@@ -141,3 +152,12 @@ def errors_of(dataset: PrivateDataset, queries: MarginalSet | Clauses, found: An
     """Return the largest and the mean error of answers on a public population."""
     errors = non_private_errors(dataset, queries, {"simulated": found})["simulated"]
     return errors.max_error, errors.mean_error
+
+
+def some_of(marginals: MarginalSet, most: int) -> MarginalSet:
+    """Return the marginals, or a public random part of them with at most so many cells, of at least one marginal."""
+    if marginals.number_of_cells <= most:
+        return marginals
+    order = permutation(public_stream(0, "marginals of baselines"), len(marginals))
+    few = int(np.searchsorted(np.cumsum(marginals.cells()[order]), most, side="right"))
+    return marginals.take(np.sort(order[: max(1, few)]))

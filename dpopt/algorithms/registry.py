@@ -162,7 +162,8 @@ _ALL = (
     _measured(Projection, candidate=True),
     _measured(Adaptive, candidate=True),
     Algorithm(
-        Residuals, "residuals.plan:ResidualPlan", "residuals.plan:make_residual_plan", None, None, "residuals.driver"
+        Residuals, "residuals.plan:ResidualPlan", "residuals.plan:make_residual_plan",
+        "residuals.expected:predict_residuals", None, "residuals.driver",
     ),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",

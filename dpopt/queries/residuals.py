@@ -39,6 +39,7 @@ MOST_ENUMERATED = 20
 
 MOST_SUBSETS = 2**22
 _NONE = np.iinfo(np.int32).max
+_LEAST_LOG = -1e3  # of a share that is 0
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -267,6 +268,47 @@ def marginals_from_residuals(
         places = places_of(marginals.starts[group], prod(shape))
         result[places] = block.transpose(0, *back).reshape(places.shape)
     return result
+
+
+def summed_over_subsets(
+    sets: MarginalSet, values: NDArray[np.float64], marginals: MarginalSet
+) -> NDArray[np.float64]:
+    """Return for each cell of the marginals the sum of the values of the cells that it lies in, one of each set within.
+
+    Parameters
+    ----------
+    sets : MarginalSet
+        Sets of attributes, increasing within each.
+    values : (cells of the sets,) float64
+    marginals : MarginalSet
+        Over the same domains.
+    """
+    spread = marginals_from_residuals(sets, values / np.repeat(sets.cells(), sets.cells()), marginals, 0.0)
+    return np.asarray(spread * np.repeat(marginals.cells(), marginals.cells()))
+
+
+def independent_shares(marginals: MarginalSet, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of all cells if attributes are independent.
+
+    Parameters
+    ----------
+    marginals : MarginalSet
+    columns : (sum of codes,) float64
+        Shares of the codes of each attribute, one attribute after the other, in the order of the marginals' domains.
+
+    Examples
+    --------
+    >>> from dpopt.schema.domains import Domains
+    >>> two = Domains(np.array([2, 2]), np.array([0, 2]), np.array([0, 1, 0, 1]))
+    >>> independent_shares(MarginalSet(two, np.array([[0, 1]])), np.array([0.5, 0.5, 0.8, 0.2])).round(3)
+    array([0.4, 0.1, 0.4, 0.1])
+    """
+    named = np.unique(marginals.attributes[marginals.attributes >= 0])
+    ones = MarginalSet(marginals.domains, named[:, None].astype(np.int32))
+    first = np.repeat(marginals.domains.starts[named] - ones.starts[:-1], ones.cells())
+    with np.errstate(divide="ignore"):
+        logs = np.log(columns[first + np.arange(first.size)])
+    return np.exp(summed_over_subsets(ones, np.maximum(logs, _LEAST_LOG), marginals))
 
 
 def cell_variances(

@@ -91,7 +91,7 @@ def test_positive_queries_that_zeros_answer_best_are_pointed_out() -> None:
     [
         (workload_from_json(SIGNED, WIDE), "cannot beat it; ask fewer or other queries, or use a larger"),
         (workload(), "one record of first values has largest error 0.0007"),
-        (parse_workload("marginals:1", WIDE), "cannot beat it; ask fewer or other queries"),
+        (parse_workload("marginals:1", WIDE), "cannot beat it; ask for fewer or smaller marginals, or use a larger"),
     ],
 )
 def test_the_advice_suits_the_queries(asked: Workload, expected: str) -> None:

@@ -13,7 +13,6 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import options as algorithm_options
-from dpopt.algorithms import registry
 from dpopt.algorithms.options import PlanRequest
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import replay
@@ -24,7 +23,7 @@ from dpopt.algorithms.residuals.allocation import (
     likely_distances,
     likely_variances,
 )
-from dpopt.algorithms.residuals.driver import read_factors, stand_in
+from dpopt.algorithms.residuals.driver import read_factors
 from dpopt.algorithms.residuals.known import Known, best_parts, normals
 from dpopt.algorithms.residuals.plan import MOST_BOUND, ResidualPlan, bound_for, make_residual_plan
 from dpopt.errors import PlanError, TranscriptError
@@ -211,19 +210,6 @@ def test_factors_that_the_plan_allows_are_read_back() -> None:
     known, planned = Known(job, plan), plan.stages[0]
     entry = {"kind": "factors", "stage": planned.name, "factors": [2**17, 2**17, 0]}
     assert read_factors(entry, planned, plan, known).tolist() == [2**17, 2**17, 0]
-
-
-def test_a_prediction_is_near_the_error_of_a_run_on_such_a_population() -> None:
-    asked = workload()
-    plan = make_residual_plan(request(0.01), asked)
-    predicted = registry.predict(plan, asked)
-    assert 0 < predicted.mean_error < predicted.max_error < 0.2
-    scaled = stand_in(plan, asked)
-    assert isinstance(scaled, ResidualPlan)
-    assert scaled.size == 20_000
-    np.testing.assert_allclose(
-        [one.scale / 20_000 for one in scaled.stages], [one.scale / ROWS for one in plan.stages]
-    )
 
 
 def test_replaced_records_are_charged_more() -> None:

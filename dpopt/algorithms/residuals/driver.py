@@ -6,7 +6,6 @@ that a transcript says what its numbers are; its charge was fixed beforehand, an
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.driver import feasible_start, open_door
 from dpopt.algorithms.measured.fitting import read_records, records_entry
-from dpopt.algorithms.prediction import AMPLE, LEAST_SCALE, ROWS
+from dpopt.algorithms.residuals.expected import found_errors
 from dpopt.algorithms.residuals.known import Known, best_parts
-from dpopt.algorithms.residuals.plan import PlannedStage, ResidualPlan, measurable, scaled
+from dpopt.algorithms.residuals.plan import PlannedStage, ResidualPlan, measurable
 from dpopt.errors import PlanError, ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted
@@ -25,7 +24,6 @@ from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN
 from dpopt.queries.distances import Distances
 from dpopt.queries.residuals import Residuals
-from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.run import Outcome, Run, Walk
@@ -33,7 +31,7 @@ from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers
 
-__all__ = ["open_door", "play", "prepare", "read_factors", "stand_in"]
+__all__ = ["open_door", "play", "prepare", "read_factors"]
 
 PLAIN_RECORDS = 20_000
 """Records of a fit that is not drawn to independence."""
@@ -78,7 +76,12 @@ def play(job: Job, walk: Walk[MeasuringCurator], prepared: NDArray[np.int32] | N
         "smoothing": strength,
         "lost_to_interruptions": walk.lost,
     }
-    return Outcome(walk.ledger, records, sections={"measured": measured, "certificate": certificate})
+    accuracy = {"found": found_errors(known)}
+    return Outcome(
+        walk.ledger,
+        records,
+        sections={"measured": measured, "certificate": certificate, "accuracy": accuracy},
+    )
 
 
 def _distances(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, known: Known) -> int:
@@ -194,10 +197,3 @@ def _fitted(known: Known, feasible: NDArray[np.int32] | None, walk: Walk[Measuri
     parts = best_parts(other, drawn(other), fresh)
     records = drawn(known)
     return [fit_to(known.mixed(records, parts), one_way, records, records=PLAIN_RECORDS, sweeps=plan.sweeps)]
-
-
-def stand_in(plan: ResidualPlan, workload: Workload) -> ResidualPlan:  # noqa: ARG001  as of every player
-    """Return the plan for a population of 20,000 records: the same noise in shares of the size."""
-    factor = ROWS / plan.size
-    stages = tuple(scaled(one, factor, LEAST_SCALE) for one in plan.stages)
-    return replace(plan, size=ROWS, budget=AMPLE, stages=stages, snapshots=1)

@@ -231,10 +231,3 @@ def _shares(sets: MarginalSet, marginals: MarginalSet, size: int, rho: float) ->
     x = best_precisions(marginals, prior, np.zeros(len(sets)), allowed, rho)
     spent = np.bincount(sets.widths() - 1, weights=x * prices(sets))
     return np.asarray(spent / spent.sum())
-
-
-def scaled(stage: PlannedStage, factor: float, least: float) -> PlannedStage:
-    """Return a stage whose noise is so many times as large, and at least `least`."""
-    return PlannedStage(
-        stage.name, stage.order, stage.distances, stage.bound, max(least, stage.scale * factor)
-    )

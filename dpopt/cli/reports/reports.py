@@ -149,12 +149,23 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
     if predicted is not None:
         rounds = predicted.get("simulated_rounds")
         fewer = "" if rounds is None else f", {rounds:,} rounds"
-        lines.append(
-            f"predicted: largest error {predicted['max_error']:.4f}, mean error {predicted['mean_error']:.5f} "
-            f"(simulated on public synthetic data{fewer}, no bound)"
-        )
+        how = f"simulated on public synthetic data{fewer}, no bound"
+        if predicted.get("low") is not None:
+            how = predicted["kind"]
+        lines.append(f"predicted: {_expected(predicted)} ({how})")
         lines += baseline_lines(predicted)
+    if (found := accuracy.get("found")) is not None:
+        lines.append(f"found:     {_expected(found)} ({found['kind']})")
     return lines + certified_lines(accuracy.get("certified"))
+
+
+def _expected(errors: Mapping[str, Any]) -> str:
+    """Return expected errors, with the interval of the mean one if there is any."""
+    said = f"largest error {errors['max_error']:.4f}, mean error {errors['mean_error']:.5f}"
+    if errors.get("low") is None:
+        return said
+    said = f"largest error {errors['max_error']:.4f}, mean error {errors['mean_error']:.2g}"
+    return f"{said} ({errors['low']:.2g} to {errors['high']:.2g}), distance of marginals {errors['distance']:.2g}"
 
 
 def baseline_lines(predicted: Mapping[str, Any]) -> list[str]:
@@ -162,10 +173,17 @@ def baseline_lines(predicted: Mapping[str, Any]) -> list[str]:
     baselines = predicted.get("baselines")
     if baselines is None:
         return []
-    figures = "; ".join(
-        f"{name} {found['max_error']:.4f} and {found['mean_error']:.5f}" for name, found in baselines.items()
-    )
-    lines = [f"without data, largest and mean error there: {figures}"]
+    lines = []
+    for said, names in (
+        ("without data", ("zeros", "uniform")),
+        ("with noisy columns taken as independent", ("independence",)),
+    ):
+        figures = "; ".join(
+            f"{name} {found['max_error']:.4f} and {found['mean_error']:.5f}"
+            for name, found in baselines.items()
+            if name in names
+        )
+        lines += [f"{said}, largest and mean error there: {figures}"] if figures else []
     if predicted.get("verdict") is not None:
         lines.append(f"warning:   {predicted['verdict']}")
     return lines

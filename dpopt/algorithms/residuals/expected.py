@@ -1,0 +1,308 @@
+"""Expected errors of marginals whose residuals are measured: before anything is measured, and after it.
+
+Residual A has noise of variance s_A^2 = 1 / x_A along each direction, and lies around what fewer attributes say with variance
+n t_A m_A in a cell of m_A records (`dpopt.inference.interactions`). What is left of both after shrinkage, and what a cell of
+marginal W is off by with all A within W, m_W records in the cell and m_A in that of A it lies in:
+
+    1 / e_A^2 = x_A / p_A + 1 / (n t_A m_A),    v = m_W^2 sum_{A in W} e_A^2 / m_A^2               (EE-1)
+    E |error| = min(sqrt(2 v / pi), 2 m_W),     sum over cells of P(|error| > largest) = log 2      (EE-2)
+
+Before the run the m and t are those of populations: columns are Zipf distributions, and independent but for the t, which follow
+from the distance (half the L1 norm, in shares) of a marginal from what fewer attributes say,
+
+    2 distance = sqrt(2 t / pi) sum over cells of sqrt(share).                                     (EE-3)
+
+Exponents and distances are spread over attributes and sets as they are over those of twelve public tables; in each of five
+populations all distances are larger or smaller by a factor. After the run the m and t are those that were found, from released
+values alone. How far both are off was measured on the twelve tables (experiments/one_estimator).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from dpopt.algorithms.prediction import BASELINES, PredictedError, some_of
+from dpopt.algorithms.residuals.allocation import best_precisions, factors_of
+from dpopt.algorithms.residuals.plan import ResidualPlan, bound_for, measurable, sets_of
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
+from dpopt.public_random import permutation, public_stream
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import Residuals, independent_shares, subsets_of, summed_over_subsets
+from dpopt.queries.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.residuals.known import Known
+
+Numbers = NDArray[np.float64]
+
+QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+EXPONENTS = np.array([0.4, 0.97, 1.5, 2.4, 4.4])
+"""Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/residual_scales.py)."""
+DISTANCES = np.array(
+    [
+        [0.001, 0.018, 0.052, 0.1, 0.29],
+        [0.001, 0.0032, 0.013, 0.028, 0.067],
+        [0.001, 0.001, 0.0051, 0.018, 0.06],
+    ]
+)
+"""Of sets of two, three, and four or more columns from what fewer say: their `QUANTILES` over these tables, at least .001."""
+
+LEVELS = (0.6, 0.8, 1.0, 1.25, 1.6)
+"""By how much the distances of a population are larger than `DISTANCES`."""
+PREDICTED = (0.85, 1.15, 1.75)
+"""Mean errors over the least of the populations' (low), their geometric mean (in the middle), and the largest (high)."""
+FOUND = (0.65, 0.9, 1.35)
+"""Errors of a run over those that its estimates expect: low, in the middle, and high."""
+MOST_CELLS = 100_000
+"""Cells of marginals that a prediction looks at; of more, those of a public random part of the marginals."""
+KIND = "expected on five populations with columns as uneven, and as dependent, as those of public tables; no rules, no bound"
+FOUND_KIND = "expected from what was measured and how large interactions were found to be; no bound"
+_FARTHEST, _FEWEST, _ANY, _TAIL, _STEPS = 0.5, 0.5, 1e6, 5_000, 50
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """Expected errors over all cells of some marginals, as shares of the records.
+
+    Attributes
+    ----------
+    max_error, mean_error : float
+        Of absolute errors of cells; the largest is above `max_error` about half of the time.
+    distance : float
+        Mean over the marginals of half the sum of absolute errors.
+    """
+
+    max_error: float
+    mean_error: float
+    distance: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """Marginals as residuals: all sets within them, and which of these they are themselves.
+
+    Attributes
+    ----------
+    sets : MarginalSet
+        As of `subsets_of`.
+    wholes : MarginalSet
+        The marginals, once each, attributes increasing and those of one code left out.
+    places, times : (W,) int64
+        Which of the sets each is, and how often it is asked for.
+    marginals, cells : int
+        How many are asked for.
+    """
+
+    sets: MarginalSet
+    wholes: MarginalSet
+    places: NDArray[np.int64]
+    times: NDArray[np.int64]
+    marginals: int
+    cells: int
+
+    @classmethod
+    def of(cls, marginals: MarginalSet) -> Asked:
+        """Return what some marginals ask for."""
+        sets, wholes, parts = subsets_of(marginals)
+        largest = np.full(len(marginals), -1)
+        np.maximum.at(largest, wholes, parts)  # sets are sorted by their number of attributes
+        places, times = np.unique(largest[largest >= 0], return_counts=True)
+        return cls(sets, sets.take(places), places, times, len(marginals), marginals.number_of_cells)
+
+    def own(self, values: Numbers) -> Numbers:
+        """Return the values of the cells of the marginals, given those of the cells of all sets."""
+        shift = np.repeat(self.sets.starts[self.places] - self.wholes.starts[:-1], self.wholes.cells())
+        return values[shift + np.arange(shift.size)]
+
+    def deviations(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> Numbers:
+        """Return the standard deviations of the errors of all cells (EE-1), in records.
+
+        Parameters
+        ----------
+        counts : (cells of the sets,) float64
+            m_A, in records.
+        scales, precisions : (S,) float64
+            t_A, and x_A; 0 where nothing is measured.
+        size : float
+            n.
+
+        Examples
+        --------
+        >>> from dpopt.schema.domains import Domains
+        >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
+        >>> Asked.of(column).deviations(
+        ...     np.array([70.0, 30.0]), np.array([1e6]), np.array([0.5]), 100.0
+        ... ).round(3)
+        array([1., 1.])
+        """
+        cells, held = self.sets.cells(), np.maximum(counts, _FEWEST)
+        prior = np.maximum(size * np.repeat(scales, cells) * held, 1e-100)
+        known = np.repeat(precisions / prices(self.sets), cells)
+        return np.asarray(
+            self.own(counts)
+            * np.sqrt(summed_over_subsets(self.sets, 1 / ((known + 1 / prior) * held**2), self.wholes))
+        )
+
+    def expected(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> ExpectedError:
+        """Return the errors of estimates (EE-2); parameters as of `deviations`."""
+        spread = self.deviations(counts, scales, precisions, size)
+        return self.summed(
+            np.minimum(sqrt(2 / pi) * spread, 2 * self.own(counts)), likely_largest(spread), size
+        )
+
+    def summed(self, errors: Numbers, largest: float, size: float) -> ExpectedError:
+        """Return the figures of absolute errors of cells, in records."""
+        total = float(errors @ np.repeat(self.times, self.wholes.cells())) / size
+        return ExpectedError(min(1.0, largest / size), total / self.cells, total / 2 / self.marginals)
+
+
+def likely_largest(deviations: Numbers) -> float:
+    """Return what the largest of independent normal numbers of these standard deviations is above about half of the time."""
+    some = np.partition(deviations, -_TAIL)[-_TAIL:] if deviations.size > _TAIL else deviations
+    some = some[some > 0]
+    low, high = 0.0, 8.0 * float(some.max(initial=0.0))
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 2 * ndtr(-middle / some).sum() > log(2) else (low, middle)
+    return low
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """Columns of a made-up table, and how far sets of them are from what fewer say, before the level of dependence.
+
+    Attributes
+    ----------
+    shares : (sum of codes,) float64
+        Of the codes that each attribute may take, one attribute after the other.
+    distances : (S,) float64
+        Of each set; 0 for one attribute.
+    """
+
+    shares: Numbers
+    distances: Numbers
+
+    @classmethod
+    def public(cls, sets: MarginalSet, seed: int, density: float | None = None) -> Population:
+        """Return the population of a seed; `density` is the mean share of ones where all columns have two values."""
+        stream, domains = public_stream(seed, "population of predictions"), sets.domains
+        owner = np.repeat(np.arange(domains.counts.size), domains.counts)
+        place = (permutation(stream, domains.counts.size) + 0.5) / domains.counts.size
+        ranks = np.arange(owner.size) - domains.starts[owner]
+        exponents = np.interp(place, QUANTILES, EXPONENTS)
+        masses = (ranks + 1.0) ** -exponents[owner]
+        masses /= np.add.reduceat(masses, domains.starts)[owner]
+        if density is None:
+            shuffled = np.empty_like(masses)
+            shuffled[np.lexsort((stream.words(owner.size), owner))] = masses
+        else:
+            ones = np.minimum(2 * density * place, 1 - 1e-3)
+            shuffled = np.where(ranks == 1, ones[owner], 1 - ones[owner])
+        widths, distances = sets.widths(), np.zeros(len(sets))
+        for width in range(2, int(widths.max()) + 1):
+            some = np.flatnonzero(widths == width)
+            place = (permutation(stream, some.size) + 0.5) / some.size
+            distances[some] = np.interp(place, QUANTILES, DISTANCES[min(width, len(DISTANCES) + 1) - 2])
+        return cls(shuffled, distances)
+
+    def scales(self, sets: MarginalSet, level: float) -> Numbers:
+        """Return t of each set (EE-3), all distances so many times as large; of one attribute nothing is expected."""
+        roots = np.add.reduceat(np.sqrt(self.shares), sets.domains.starts)
+        whole = np.where(sets.attributes >= 0, roots[sets.attributes], 1.0).prod(axis=1)
+        far = pi / 2 * (2 * np.minimum(level * self.distances, _FARTHEST) / whole) ** 2
+        return np.where(sets.widths() == 1, _ANY, np.maximum(far, 1e-18))
+
+
+def predict_residuals(
+    plan: ResidualPlan, workload: Workload, *, runs: int = 1, density: float | None = None
+) -> PredictedError:
+    """Return the errors that a plan is expected to have on five populations for each run; no record is touched."""
+    marginals, sets = sets_of(workload)
+    asked, size = Asked.of(some_of(marginals, MOST_CELLS)), plan.size
+    known = {sets.attributes_of(place): place for place in range(len(sets))}
+    places = np.array([known[asked.sets.attributes_of(place)] for place in range(len(asked.sets))])
+    rho = sum(stage.rho for stage in plan.stages if not stage.distances)
+    if plan.replaced:
+        rho *= _kept_if_replaced(marginals, sets, plan, rho)
+    found: list[list[ExpectedError]] = []
+    for seed in range(1, max(1, runs) + 1):
+        population = Population.public(sets, seed, density)
+        counts = size * independent_shares(asked.sets, population.shares)
+        for level in LEVELS:
+            scales = population.scales(sets, level)
+            buys = [
+                _bought(marginals, sets, scales, size, rho, order)[places]
+                for order in (sets.attributes.shape[1], 1)
+            ]
+            estimated = [asked.expected(counts, scales[places], x, size) for x in buys]
+            found.append([estimated[0], *_without_data(asked, counts, scales[places], size), estimated[1]])
+    figures = np.array([[[one.max_error, one.mean_error, one.distance] for one in row] for row in found])
+    own, *others = np.exp(np.log(np.maximum(figures, 1e-300)).mean(axis=0)).tolist()
+    means = [row[0].mean_error for row in found]
+    least, middle, most = PREDICTED
+    return PredictedError(
+        own[0],
+        middle * own[1],
+        runs,
+        asked.cells,
+        KIND,
+        low=least * min(means),
+        high=min(1.0, most * max(means)),
+        distance=middle * own[2],
+        baselines={
+            name: {"max_error": one[0], "mean_error": one[1]}
+            for name, one in zip(BASELINES, others, strict=True)
+        },
+    )
+
+
+def _bought(
+    marginals: MarginalSet, sets: MarginalSet, scales: Numbers, size: float, rho: float, order: int
+) -> Numbers:
+    """Return what is bought, (S,), of sets of up to so many attributes where distances told their scales."""
+    public = ResidualPrior.public(sets, size)
+    told = (size**2 * scales / sets.cells() / prices(sets))[:, None]
+    values = np.where((sets.widths() == 1)[:, None], public.variances, told)
+    prior = ResidualPrior(values, public.chances)
+    return best_precisions(marginals, prior, np.zeros(len(sets)), measurable(sets, order), rho)
+
+
+def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: ResidualPlan, rho: float) -> float:
+    """Return which part of what is bought under add-remove is left where a record is replaced."""
+    none, every = np.zeros(len(sets)), measurable(sets, sets.attributes.shape[1])
+    wanted = best_precisions(marginals, ResidualPrior.public(sets, plan.size), none, every, rho)
+    bound = bound_for(len(sets))
+    scale = sqrt(bound / (2 * rho))
+    factors = factors_of(sets, wanted, scale, bound, replaced=True)
+    places = np.flatnonzero(factors)
+    given = 1 / Residuals(sets.take(places), factors[places]).variances(scale**2)
+    return float(given.sum() / wanted.sum())
+
+
+def _without_data(asked: Asked, counts: Numbers, scales: Numbers, size: float) -> list[ExpectedError]:
+    """Return the errors of one record of first values, and of the uniform distribution."""
+    own, cells = asked.own(counts), asked.wholes.cells()
+    first = np.zeros(own.size)
+    first[asked.wholes.starts[:-1]] = size
+    uniform = np.repeat(size / cells, cells)
+    spread = asked.deviations(
+        counts, np.where(asked.sets.widths() == 1, 0.0, scales), np.zeros(len(asked.sets)), size
+    )
+    errors = [np.abs(own - first), np.hypot(own - uniform, sqrt(2 / pi) * spread)]
+    return [asked.summed(one, float(one.max()), size) for one in errors]
+
+
+def found_errors(known: Known) -> dict[str, Any]:
+    """Return what the estimates of a run expect of the errors of its records: from released values alone."""
+    asked = Asked.of(known.marginals)
+    found = asked.expected(known.counts, known.scales, known.precision, known.plan.size)
+    low, middle, high = (factor * found.mean_error for factor in FOUND)
+    figures = {"max_error": found.max_error, "mean_error": middle, "distance": FOUND[1] * found.distance}
+    rounded = {name: float(f"{value:.6g}") for name, value in {**figures, "low": low, "high": high}.items()}
+    return {**rounded, "kind": FOUND_KIND}
