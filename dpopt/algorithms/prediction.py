@@ -154,10 +154,10 @@ def errors_of(dataset: PrivateDataset, queries: MarginalSet | Clauses, found: An
     return errors.max_error, errors.mean_error
 
 
-def some_of(marginals: MarginalSet, most: int) -> MarginalSet:
-    """Return the marginals, or a public random part of them with at most so many cells, of at least one marginal."""
+def some_of(marginals: MarginalSet, most: int, fewest: int = 1) -> MarginalSet:
+    """Return the marginals, or a public random part of them: at most so many cells, but not fewer marginals."""
     if marginals.number_of_cells <= most:
         return marginals
     order = permutation(public_stream(0, "marginals of baselines"), len(marginals))
     few = int(np.searchsorted(np.cumsum(marginals.cells()[order]), most, side="right"))
-    return marginals.take(np.sort(order[: max(1, few)]))
+    return marginals.take(np.sort(order[: max(fewest, few)]))

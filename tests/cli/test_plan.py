@@ -80,6 +80,33 @@ def test_trivial_data_sets_stand_beside_a_prediction(public: list[object]) -> No
     assert "warning:" not in text
 
 
+def test_a_plan_of_residuals_has_an_interval_and_independent_columns_beside_it(public: list[object]) -> None:
+    asked = [
+        "--workload",
+        "marginals:2",
+        "--n",
+        5000,
+        "--epsilon",
+        1,
+        "--delta",
+        1e-9,
+        "--algorithm",
+        "residuals",
+    ]
+    found = json.loads(succeed("plan", *public, *asked, "--json"))["accuracy"]["predicted"]
+    text = succeed("plan", *public, *asked)
+    assert (
+        f"mean error {found['mean_error']:.2g} ({found['low']:.2g} to {found['high']:.2g}), distance of marginals"
+        in text
+    )
+    assert "no rules, no bound)" in text
+    independent = found["baselines"]["independence"]
+    assert (
+        "with noisy columns taken as independent, largest and mean error there: independence "
+        f"{independent['max_error']:.4f} and {independent['mean_error']:.5f}"
+    ) in text
+
+
 def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) -> None:
     items = tmp_path / "items.txt"
     items.write_text("\n".join(map(str, range(3000))), encoding="utf-8")

@@ -55,12 +55,12 @@ DISTANCES = np.array(
 
 LEVELS = (0.6, 0.8, 1.0, 1.25, 1.6)
 """By how much the distances of a population are larger than `DISTANCES`."""
-PREDICTED = (0.85, 1.15, 1.75)
+PREDICTED = (0.8, 1.1, 1.7)
 """Mean errors over the least of the populations' (low), their geometric mean (in the middle), and the largest (high)."""
 FOUND = (0.65, 0.9, 1.35)
 """Errors of a run over those that its estimates expect: low, in the middle, and high."""
-MOST_CELLS = 100_000
-"""Cells of marginals that a prediction looks at; of more, those of a public random part of the marginals."""
+MOST_CELLS, FEWEST = 100_000, 8
+"""Cells that a prediction looks at, and marginals at least: of more, a public random part of the marginals."""
 KIND = "expected on five populations with columns as uneven, and as dependent, as those of public tables; no rules, no bound"
 FOUND_KIND = "expected from what was measured and how large interactions were found to be; no bound"
 _FARTHEST, _FEWEST, _ANY, _TAIL, _STEPS = 0.5, 0.5, 1e6, 5_000, 50
@@ -224,17 +224,17 @@ def predict_residuals(
 ) -> PredictedError:
     """Return the errors that a plan is expected to have on five populations for each run; no record is touched."""
     marginals, sets = sets_of(workload)
-    asked, size = Asked.of(some_of(marginals, MOST_CELLS)), plan.size
+    asked, size = Asked.of(some_of(marginals, MOST_CELLS, FEWEST)), plan.size
     known = {sets.attributes_of(place): place for place in range(len(sets))}
     places = np.array([known[asked.sets.attributes_of(place)] for place in range(len(asked.sets))])
     rho = sum(stage.rho for stage in plan.stages if not stage.distances)
     if plan.replaced:
         rho *= _kept_if_replaced(marginals, sets, plan, rho)
     found: list[list[ExpectedError]] = []
-    for seed in range(1, max(1, runs) + 1):
-        population = Population.public(sets, seed, density)
-        counts = size * independent_shares(asked.sets, population.shares)
-        for level in LEVELS:
+    for run in range(max(1, runs)):
+        for seed, level in enumerate(LEVELS, start=1 + run * len(LEVELS)):
+            population = Population.public(sets, seed, density)
+            counts = size * independent_shares(asked.sets, population.shares)
             scales = population.scales(sets, level)
             buys = [
                 _bought(marginals, sets, scales, size, rho, order)[places]
@@ -242,19 +242,19 @@ def predict_residuals(
             ]
             estimated = [asked.expected(counts, scales[places], x, size) for x in buys]
             found.append([estimated[0], *_without_data(asked, counts, scales[places], size), estimated[1]])
-    figures = np.array([[[one.max_error, one.mean_error, one.distance] for one in row] for row in found])
+    figures = np.array([[(one.max_error, one.distance) for one in row] for row in found])
+    figures[:, :, 1] *= 2 * len(marginals) / marginals.number_of_cells  # mean errors of cells
     own, *others = np.exp(np.log(np.maximum(figures, 1e-300)).mean(axis=0)).tolist()
-    means = [row[0].mean_error for row in found]
-    least, middle, most = PREDICTED
+    low, middle, high = PREDICTED
     return PredictedError(
         own[0],
         middle * own[1],
         runs,
         asked.cells,
         KIND,
-        low=least * min(means),
-        high=min(1.0, most * max(means)),
-        distance=middle * own[2],
+        low=low * float(figures[:, 0, 1].min()),
+        high=min(1.0, high * float(figures[:, 0, 1].max())),
+        distance=middle * own[1] * marginals.number_of_cells / (2 * len(marginals)),
         baselines={
             name: {"max_error": one[0], "mean_error": one[1]}
             for name, one in zip(BASELINES, others, strict=True)
