@@ -31,6 +31,8 @@ PROVER = "cp-sat"
 UNITS = 10**9
 """Weights of records are kept as whole numbers of billionths."""
 _QUICK_SWEEPS = 3
+_IMPROVEMENT = 1e-3
+"""A fit without smoothing ends once a sweep lowers the objective by less than this share of it."""
 _TOLERANCE = 1e-6
 
 
@@ -160,6 +162,7 @@ class RecordFitter:
             records=chosen.records,
             sweeps=sweeps,
             smoothing=chosen.smoothing / chosen.records,
+            improvement=_IMPROVEMENT,
             seconds=chosen.seconds,
             rounds=columns,
             gap=chosen.gap * counts / 2,

@@ -164,7 +164,6 @@ class Monomials(NamedTuple):
     residuals: NDArray[np.int32]  # (m,) SCALE * (count - target); int64 where int32 does not hold them
     scale: int
     weights: NDArray[np.float64]  # (m,) what a unit of residual counts
-    amounts: NDArray[np.float64]  # (m,) weight * residual, made anew with the sums over columns and pairs
     coefficients: NDArray[np.float64]  # (p, 8) a_T for the sets T as bits
     columns: NDArray[np.int32]  # (m, 3) column of each literal; c (never taken) in padding
     kinds: NDArray[np.int32]  # (m,)
@@ -179,21 +178,17 @@ class Monomials(NamedTuple):
         np.int64
     ]  # (c * c + 1,) clauses of three literals at each two columns, the smaller one first
     thirds: NDArray[np.int16]  # column of the third literal
-    owners: NDArray[np.int32]  # the clause
-    full: NDArray[np.float32]  # coefficient of all three conditions
-    bends: NDArray[np.float64]  # weight * the same of the flips of the third literal
-    single: NDArray[np.float64]  # (c + 1,) slope by column
-    pair: NDArray[np.float64]  # (c + 1, c + 1) slope by two columns, symmetric
-    single_flips: NDArray[np.float64]  # (c + 1,)
-    pair_flips: NDArray[np.float64]  # (c + 1, c + 1) flips of the second column due to the first
+    pulls: NDArray[np.float64]  # (pairs, 2) what the clause adds to its slope and flips where both columns are the record's
+    places: NDArray[np.int32]  # (m, 3) where a clause of three literals stands among these pairs; -1 for others
+    single: NDArray[np.float64]  # (c + 1, 2) slope and flips by column
+    pair: NDArray[np.float64]  # (c + 1, c + 1, 2) slope by two columns, symmetric; flips of the second due to the first
 
 
 class Sight(NamedTuple):
     """What the clauses say of one record, which is counted at home."""
 
     taken: NDArray[np.uint8]  # (c + 1,)
-    slope: NDArray[np.float64]  # (c + 1,) as if the record was counted where it stands
-    flips: NDArray[np.float64]  # (c + 1,)
+    slope: NDArray[np.float64]  # (c + 1, 2) slope as if the record was counted where it stands, and flips
     changes: NDArray[np.int8]  # (m,) by how much truth differs from that at home
     trail: NDArray[np.int32]  # (m,) the clauses where it has differed, length[0] of them
     length: NDArray[np.int64]  # (1,)
@@ -201,15 +196,15 @@ class Sight(NamedTuple):
 
 @lean_kernel
 def gather(monomials: Monomials) -> None:
-    """Compute the amounts, and the slopes by column and by pair, anew from the residuals."""
-    for column in range(monomials.single.size):
-        monomials.single[column] = 0.0
-        for other in range(monomials.single.size):
-            monomials.pair[column, other] = 0.0
+    """Compute the slopes by column, by pair and by clause anew from the residuals."""
+    for column in range(monomials.single.shape[0]):
+        monomials.single[column, 0] = 0.0
+        for other in range(monomials.single.shape[0]):
+            monomials.pair[column, other, 0] = 0.0
+    for entry in range(monomials.thirds.size):
+        monomials.pulls[entry, 0] = 0.0
     for clause in range(monomials.residuals.size):
-        amount = monomials.residuals[clause] * monomials.weights[clause]
-        monomials.amounts[clause] = amount
-        spread(monomials, clause, amount)
+        spread(monomials, clause, monomials.residuals[clause] * monomials.weights[clause])
 
 
 @part
@@ -218,12 +213,14 @@ def spread(monomials: Monomials, clause: int, amount: float) -> None:
     kind = monomials.kinds[clause]
     for i in range(3):
         one = monomials.columns[clause, i]
-        monomials.single[one] += amount * monomials.coefficients[kind, 1 << i]
+        monomials.single[one, 0] += amount * monomials.coefficients[kind, 1 << i]
         for k in range(i):
             other = monomials.columns[clause, k]
             share = amount * monomials.coefficients[kind, (1 << i) | (1 << k)]
-            monomials.pair[one, other] += share
-            monomials.pair[other, one] += share
+            monomials.pair[one, other, 0] += share
+            monomials.pair[other, one, 0] += share
+        if monomials.places[clause, i] >= 0:
+            monomials.pulls[monomials.places[clause, i], 0] += amount * monomials.coefficients[kind, 7]
 
 
 @part
@@ -237,9 +234,9 @@ def see(monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int
         sight.changes[:] = 0
     sight.length[0] = 0
     sight.taken[:] = 0
-    for column in range(sight.slope.size):
-        sight.slope[column] = monomials.single[column]
-        sight.flips[column] = monomials.single_flips[column]
+    for column in range(sight.slope.shape[0]):
+        for kind in range(2):
+            sight.slope[column, kind] = monomials.single[column, kind]
     for attribute in range(chosen.size):
         add_column(monomials, sight, chosen[attribute], 1.0)
         for other in range(attribute):
@@ -250,20 +247,21 @@ def see(monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int
 @part
 def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> None:
     """Add (or take away) what pairs with one column of the record add to all others."""
-    slopes, flips = monomials.pair[column], monomials.pair_flips[column]
-    for other in range(slopes.size):
-        sight.slope[other] += sign * slopes[other]
-        sight.flips[other] += sign * flips[other]
+    slopes = monomials.pair[column]
+    for other in range(slopes.shape[0]):
+        for kind in range(2):
+            sight.slope[other, kind] += sign * slopes[other, kind]
 
 
 @part
 def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: float) -> None:
     """Add (or take away) what clauses add of which the record has these two columns, low < high."""
-    key = low * (monomials.single.size - 1) + high
-    for entry in range(monomials.pair_start[key], monomials.pair_start[key + 1]):
-        third = monomials.thirds[entry]
-        sight.slope[third] += sign * monomials.full[entry] * monomials.amounts[monomials.owners[entry]]
-        sight.flips[third] += sign * monomials.bends[entry]
+    key = low * (monomials.single.shape[0] - 1) + high
+    first, last = np.uint64(monomials.pair_start[key]), np.uint64(monomials.pair_start[key + 1])
+    for entry in range(first, last):  # unsigned: with signed places numba allows for negative ones
+        third = np.uint64(monomials.thirds[entry])
+        sight.slope[third, 0] += sign * monomials.pulls[entry, 0]
+        sight.slope[third, 1] += sign * monomials.pulls[entry, 1]
 
 
 @part
@@ -283,8 +281,8 @@ def add_slopes(
         return
     half = 0.5 * monomials.scale * own
     for i in range(costs.size):
-        costs[i] += sight.slope[first + i] + half * sight.flips[first + i]
-    costs[here - first] -= 2.0 * half * sight.flips[here]
+        costs[i] += sight.slope[first + i, 0] + half * sight.slope[first + i, 1]
+    costs[here - first] -= 2.0 * half * sight.slope[here, 1]
 
 
 @part
@@ -312,7 +310,7 @@ def leave(
                 pattern = sight.taken[monomials.partners[entry, 0]]
                 pattern += 2 * sight.taken[monomials.partners[entry, 1]]
                 clause = monomials.entries[entry] >> 2
-                if monomials.patterns[entry] >> pattern & 1 or sight.changes[clause]:
+                if monomials.patterns[entry] >> pattern & 1 or (sight.length[0] and sight.changes[clause]):
                     flip_at(monomials, sight, monomials.entries[entry], 2 * side - 1)
         sight.taken[column] = side
 
@@ -342,7 +340,7 @@ def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
         slope_after = (truth >> (new | bit) & 1) - (truth >> (new & ~bit) & 1)
         slope_before = (truth >> (old | bit) & 1) - (truth >> (old & ~bit) & 1)
         column = monomials.columns[clause, i]
-        sight.slope[column] += unit * (after * slope_after - before * slope_before)
+        sight.slope[column, 0] += unit * (after * slope_after - before * slope_before)
 
 
 @part
@@ -364,6 +362,4 @@ def enter_clause(monomials: Monomials, sight: Sight, clause: int) -> None:
     if step:
         sight.changes[clause] = 0
         monomials.residuals[clause] += step
-        amount = step * monomials.weights[clause]
-        monomials.amounts[clause] += amount
-        spread(monomials, clause, amount)
+        spread(monomials, clause, step * monomials.weights[clause])

@@ -439,19 +439,21 @@ def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -
     used = columns != spare
     place = 4 * np.arange(m, dtype=np.int64)[:, None] + np.arange(WIDTH)
     order = np.argsort(columns[used], kind="stable")
-    single_flips, pair_flips = np.zeros(spare + 1), np.zeros((spare + 1, spare + 1))
+    single, pair = np.zeros((spare + 1, 2)), np.zeros((spare + 1, spare + 1, 2))
     for i in range(WIDTH):
-        np.add.at(single_flips, columns[:, i], weights * flips[kind, i, 0])
+        np.add.at(single[:, 1], columns[:, i], weights * flips[kind, i, 0])
         for k in range(WIDTH):
             if k != i:
-                np.add.at(pair_flips, (columns[:, k], columns[:, i]), weights * flips[kind, i, 1 << k])
-    thirds, owners, places, pair_start = _pairs(columns, used.all(axis=1), spare)
+                np.add.at(pair[:, :, 1], (columns[:, k], columns[:, i]), weights * flips[kind, i, 1 << k])
+    thirds, owners, turns, pair_start = _pairs(columns, used.all(axis=1), spare)
+    pulls, places = np.zeros((owners.size, 2)), np.full((m, WIDTH), -1, dtype=np.int32)
+    pulls[:, 1] = weights[owners] * flips[kind[owners], turns, 7 ^ (1 << turns)]
+    places[owners, turns] = np.arange(owners.size)
     entries = place[used][order]
     return Monomials(
         residuals=(-fixed_targets(clauses, records, scale)).astype(dtype),
         scale=scale,
         weights=weights,
-        amounts=np.zeros(m),
         coefficients=coefficients,
         columns=columns.astype(np.int32),
         kinds=kind.astype(np.int32).reshape(-1),
@@ -462,13 +464,10 @@ def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -
         patterns=_patterns(tables, kind.reshape(-1), entries),
         pair_start=pair_start,
         thirds=thirds.astype(np.int16),
-        owners=owners,
-        full=coefficients[kind[owners], 7].astype(np.float32),
-        bends=(weights[owners] * flips[kind[owners], places, 7 ^ (1 << places)]).astype(np.float64),
-        single=np.zeros(spare + 1),
-        pair=np.zeros((spare + 1, spare + 1)),
-        single_flips=single_flips,
-        pair_flips=pair_flips,
+        pulls=pulls,
+        places=places,
+        single=single,
+        pair=pair,
     )
 
 
@@ -547,11 +546,10 @@ def new_sight(monomials: Monomials | None) -> Sight | None:
 
     if monomials is None:
         return None
-    size, m = monomials.single.size, monomials.residuals.size
+    size, m = monomials.single.shape[0], monomials.residuals.size
     return Sight(
         taken=np.zeros(size, dtype=np.uint8),
-        slope=np.zeros(size),
-        flips=np.zeros(size),
+        slope=np.zeros((size, 2)),
         changes=np.zeros(m, dtype=np.int8),
         trail=np.zeros(m, dtype=np.int32),
         length=np.zeros(1, dtype=np.int64),
