@@ -178,10 +178,16 @@ class Monomials(NamedTuple):
         np.int64
     ]  # (c * c + 1,) clauses of three literals at each two columns, the smaller one first
     thirds: NDArray[np.int16]  # column of the third literal
-    pulls: NDArray[np.float64]  # (pairs, 2) what the clause adds to its slope and flips where both columns are the record's
-    places: NDArray[np.int32]  # (m, 3) where a clause of three literals stands among these pairs; -1 for others
+    pulls: NDArray[
+        np.float64
+    ]  # (pairs, 2) what the clause adds to its slope and flips where both columns are the record's
+    places: NDArray[
+        np.int32
+    ]  # (m, 3) where a clause of three literals stands among these pairs; -1 for others
     single: NDArray[np.float64]  # (c + 1, 2) slope and flips by column
-    pair: NDArray[np.float64]  # (c + 1, c + 1, 2) slope by two columns, symmetric; flips of the second due to the first
+    pair: NDArray[
+        np.float64
+    ]  # (c + 1, c + 1, 2) slope by two columns, symmetric; flips of the second due to the first
 
 
 class Sight(NamedTuple):

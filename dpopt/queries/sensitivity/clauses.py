@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import WIDEST, Clauses
+from dpopt.threads import in_threads
 
 if TYPE_CHECKING:
     from dpopt.queries.sensitivity.kernels import ClauseSets
@@ -261,9 +262,15 @@ def _of_problem(problem: _Problem) -> CountSensitivity:
     if not len(clauses):
         return CountSensitivity(constant, 0, "no query distinguishes two records")
     sets, left_out = gather(clauses, codes)
-    true = _largest_sum(sets, clauses.take(left_out), codes)
     turned = _negated_where(clauses, _likely_true(clauses, codes))
-    false = _largest_sum(gather(turned, codes)[0], turned.take(left_out), codes)
+    found: dict[int, _LargestSum] = {}
+
+    def add(part: slice[int, int, int]) -> None:
+        one, of_one = (turned, gather(turned, codes)[0]) if part.start else (clauses, sets)
+        found[part.start] = _largest_sum(of_one, one.take(left_out), codes)
+
+    in_threads(add, 2, 1, 2, None)
+    true, false = found[0], found[1]
     apart = int(_distances(sets, 2 * np.minimum(true.of_sets, false.of_sets)).sum()) + min(
         2 * true.left_out, 2 * false.left_out, left_out.size
     )

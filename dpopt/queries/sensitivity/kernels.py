@@ -151,17 +151,21 @@ def largest_entries(
     digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
     for s in range(sets.first_axis.size - 1):
         first, width = sets.first_axis[s], _lengths(sets, s, lengths)
+        last, cell = first + width - 1, sets.first_cell[s]
+        message, count = sets.first_message[last], lengths[width - 1] - (0 if sets.real_other[last] else 1)
         digits[:width] = 0
         best = _NONE
-        for cell in range(sets.first_cell[s], sets.first_cell[s + 1]):
-            value = scale * np.int64(tables[cell])
-            exists = True
-            for j in range(width):
-                value -= messages[sets.first_message[first + j] + digits[j]]
+        while cell < sets.first_cell[s + 1]:  # a row along the last axis
+            outer, exists = np.int64(0), True
+            for j in range(width - 1):
+                outer += messages[sets.first_message[first + j] + digits[j]]
                 exists &= digits[j] < lengths[j] - 1 or sets.real_other[first + j]
-            if exists and value > best:
-                best = value
-            _advance(digits, lengths, width)
+            if exists:
+                for place in range(count):
+                    value = scale * np.int64(tables[cell + place]) - messages[message + place] - outer
+                    best = max(best, value)
+            cell += lengths[width - 1]
+            _advance(digits, lengths, width - 1)
         largest[s] = best
 
 
@@ -220,18 +224,25 @@ def sweep_messages(
                     others = max(others, sums[start + code])
             incoming[begin + count] = others - messages[message + count] if sets.real_other[axis] else _NONE
         margins[: begins[width]] = _NONE
+        inner, cell = begins[width - 1], sets.first_cell[s]
+        count = lengths[width - 1] - (0 if sets.real_other[first + width - 1] else 1)
         digits[:width] = 0
-        for cell in range(sets.first_cell[s], sets.first_cell[s + 1]):
-            value = scale * np.int64(tables[cell])
-            exists = True
-            for j in range(width):
+        while cell < sets.first_cell[s + 1]:  # a row along the last axis
+            outer, exists = np.int64(0), True
+            for j in range(width - 1):
                 term = incoming[begins[j] + digits[j]]
                 exists &= term != _NONE
-                value += term if term != _NONE else 0
+                outer += term if term != _NONE else 0
             if exists:
-                for j in range(width):
-                    margins[begins[j] + digits[j]] = max(margins[begins[j] + digits[j]], value)
-            _advance(digits, lengths, width)
+                best = _NONE
+                for place in range(count):
+                    value = scale * np.int64(tables[cell + place]) + incoming[inner + place] + outer
+                    margins[inner + place] = max(margins[inner + place], value)
+                    best = max(best, value)
+                for j in range(width - 1):
+                    margins[begins[j] + digits[j]] = max(margins[begins[j] + digits[j]], best)
+            cell += lengths[width - 1]
+            _advance(digits, lengths, width - 1)
         for j in range(width):
             axis, count = first + j, lengths[j] - 1
             start, end = sets.offsets[sets.axis_attribute[axis]], sets.offsets[sets.axis_attribute[axis] + 1]
