@@ -175,7 +175,7 @@ def choose(
     on_algorithm: Callable[[str], None] = lambda name: None,
     compare: bool = False,
 ) -> Choice:
-    """Return a plan of the algorithm with the least predicted mean error; only public values are read.
+    """Return a plan of the algorithm with the least predicted mean error, or the first of a tie; only public values are read.
 
     Every candidate gets the options that it shares with the request's. With `compare` the errors of the algorithms that are
     never chosen are predicted too. Tables of more than 100 binary attributes leave those whose simulation stays short, whatever
@@ -211,7 +211,7 @@ def choose(
     known = {name: errors for name, errors in possible.items() if errors is not None}
     if not known:
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
-    best = min(known, key=lambda name: known[name].mean_error)
+    best = next(name for name in known if name in _ties(known))
     return Choice(plans[best], known[best], _because(best, known), considered)
 
 
@@ -220,10 +220,22 @@ def _is_wide(workload: Workload, density: float | None) -> bool:
     return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, density)
 
 
+def _ties(predicted: Mapping[str, PredictedError]) -> list[str]:
+    """Return whose predicted mean error is less than `TIE` times the least, or is the least."""
+    least = min(found.mean_error for found in predicted.values())
+    return [name for name, found in predicted.items() if found.mean_error < max(TIE * least, least + 1e-300)]
+
+
 def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:
-    others = [f"{name} {found.mean_error:.2g}" for name, found in predicted.items() if name != best]
-    compared = f", against {' and '.join(others)}" if others else ""
-    return f"{best} has the least predicted mean error, {predicted[best].mean_error:.2g}{compared}"
+    others = {name: f"{name} {found.mean_error:.2g}" for name, found in predicted.items() if name != best}
+    ties = [others.pop(name) for name in _ties(predicted) if name != best]
+    compared = f", against {' and '.join(others.values())}" if others else ""
+    own = f"{predicted[best].mean_error:.2g}"
+    if ties:
+        return (
+            f"{best}, the first of a tie in predicted mean error: {own}, with {' and '.join(ties)}{compared}"
+        )
+    return f"{best} has the least predicted mean error, {own}{compared}"
 
 
 def prepare(

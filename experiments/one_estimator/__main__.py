@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dpopt.algorithms.registry import OPTIONS
 from dpopt.errors import DpoptError
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 from experiments.one_estimator.measuring import beside, errors, real_accuracy
-from experiments.one_estimator.methods import OWN, PAIRS, TODAY, Method, Task, method
+from experiments.one_estimator.methods import OWN, PAIRS, Method, Task, method
 from experiments.one_estimator.summary import markdown, rows
 from experiments.one_estimator.tables import KINDS, QUICK, TABLES, asked, load, settings
 from experiments.peers.measure import PeerFailedError
@@ -62,7 +63,7 @@ def measure(options: argparse.Namespace, known: list[Result], file: Path) -> Non
             labels = {"table": table, "kind": kind, "epsilon": epsilon, "run": run, "method": name}
             if _is_known(labels, known) or (name == PAIRS and kind.endswith("2")):  # those are `projection`
                 continue
-            result = {**labels, **_one(labels, one, predict=options.predict and name in TODAY)}
+            result = {**labels, **_one(labels, one, predict=options.predict and name in OPTIONS)}
             known.append(result)
             with file.open("a", encoding="utf-8") as opened:
                 opened.write(json.dumps(result) + "\n")
@@ -90,8 +91,9 @@ def _one(labels: Result, one: Method, *, predict: bool) -> Result:
         return {"failed": str(error)}
     figures: Result = {name: float(f"{value:.5g}") for name, value in found.items()}
     figures |= {name: round(value, 2) for name, value in took.items()}
-    if released.predicted is not None:
-        figures["predicted"] = {name: float(f"{value:.5g}") for name, value in released.predicted.items()}
+    for name, stated in (("predicted", released.predicted), ("found", released.found)):
+        if stated is not None:
+            figures[name] = {key: float(f"{value:.5g}") for key, value in stated.items()}
     return {**figures, "load": round(os.getloadavg()[0], 1)}
 
 

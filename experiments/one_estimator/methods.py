@@ -33,12 +33,13 @@ INDEPENDENT_RECORDS = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Released:
-    """Records, their weights if they have some, the errors that dpopt predicted, if it did, and seconds of a peer's own."""
+    """Records, their weights if they have some, the errors that dpopt predicted and then found, and seconds of a peer's own."""
 
     records: NDArray[np.integer]
     weights: NDArray[np.float64] | None = None
     predicted: dict[str, float] | None = None
     processor_seconds: float | None = None
+    found: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,9 +104,18 @@ def _synthesize(algorithm: str, task: Task) -> Released:
         seed=task.seed,
         **_terms(task),
     )
-    found = release.statement["accuracy"]["predicted"]
-    predicted = None if found is None else {"mean": found["mean_error"], "largest": found["max_error"]}
-    return Released(np.asarray(release.records.held), release.records.weights, predicted)
+    accuracy = release.statement["accuracy"]
+    predicted, found = (_stated(accuracy.get(name)) for name in ("predicted", "found"))
+    records = release.records
+    return Released(np.asarray(records.held), records.weights, predicted, found=found)
+
+
+def _stated(errors: dict[str, Any] | None) -> dict[str, float] | None:
+    """Return the mean and the largest error that a release states, and the interval of the mean one if there is any."""
+    if errors is None:
+        return None
+    names = {"mean_error": "mean", "max_error": "largest", "low": "low", "high": "high"}
+    return {name: errors[key] for key, name in names.items() if errors.get(key) is not None}
 
 
 def _pairs(task: Task) -> Released:

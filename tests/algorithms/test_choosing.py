@@ -124,10 +124,22 @@ def test_the_choice_is_reported_and_stated() -> None:
         f"algorithm: {made.algorithm}; {chosen['because']}",
     ]
     assert statement["predicted"]["mean_error"] == chosen["considered"][made.algorithm]["mean_error"]
-    assert (
-        min(found["mean_error"] for found in chosen["considered"].values())
-        == statement["predicted"]["mean_error"]
+    least = min(found["mean_error"] for found in chosen["considered"].values())
+    assert least <= statement["predicted"]["mean_error"] < module.TIE * least
+
+
+def test_of_a_tie_the_first_is_taken_and_the_tie_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *rest = CANDIDATES
+    means = {first: 0.24, second: 0.2, **dict.fromkeys(rest, 0.26)}
+    monkeypatch.setattr(module, "predict", errors_of(**means))
+    choice = choose(Terms.of(**BUDGET).request(SIZE), workload())
+    assert choice.plan.algorithm == first
+    others = f", against {' and '.join(f'{name} 0.26' for name in rest)}" if rest else ""
+    assert choice.because == (
+        f"{first}, the first of a tie in predicted mean error: 0.24, with {second} 0.2{others}"
     )
+    monkeypatch.setattr(module, "predict", errors_of(**{**means, first: 0.2501}))
+    assert choose(Terms.of(**BUDGET).request(SIZE), workload()).plan.algorithm == second
 
 
 def test_a_named_algorithm_is_not_chosen() -> None:
