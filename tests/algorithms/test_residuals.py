@@ -28,7 +28,7 @@ from dpopt.algorithms.residuals.known import Known, best_parts, normals
 from dpopt.algorithms.residuals.plan import MOST_BOUND, ResidualPlan, bound_for, make_residual_plan
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.queries.counting.kernels import shares_on_records
-from dpopt.queries.residuals import Residuals
+from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -135,8 +135,23 @@ def test_noisy_distances_tell_strong_sets_from_weak_ones() -> None:
     assert means.argmax() == 3
     assert 700 < means[3] < 1100
     assert means[[0, 1, 2, 4]].max() < 60
-    variances = likely_variances(likely, np.full(5, 10), np.full(5, 0.5), 1000) @ VARIANCES
+    sets = sets_of((2,) * 5, *((place,) for place in range(5)))
+    variances = likely_variances(likely, sets, np.full(10, 500.0), 1000) @ VARIANCES
     assert variances[3] > 30 * variances[[0, 1, 2, 4]].max()
+
+
+def test_a_distance_within_few_cells_is_large_variances_of_few() -> None:
+    """Both marginals are 200 records from what is predicted; of one, four cells hold all."""
+    sets = sets_of((100, 100), (0,), (1,))
+    likely = np.zeros((2, DISTANCES.size))
+    likely[:, np.abs(DISTANCES - 0.1).argmin()] = 1
+    predicted = np.concatenate((np.full(100, 10.0), np.full(4, 250.0), np.zeros(96)))
+    chances = likely_variances(likely, sets, predicted, 1000)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    even, few = (VARIANCES[one > 0] for one in chances)
+    assert even.max() < 20
+    assert few.max() > 1000
+    np.testing.assert_allclose(chances[1, VARIANCES > 1000].sum(), 0.04)
 
 
 def test_thinned_noise_is_standard_normal() -> None:
@@ -147,6 +162,26 @@ def test_thinned_noise_is_standard_normal() -> None:
     np.testing.assert_array_equal(numbers, normals(3, 10_000))
 
 
+def test_no_cell_is_drawn_further_than_three_deviations_of_its_noise() -> None:
+    """SH-8: shrunken to nothing, cells stop three deviations before what was measured; where a part was not, they do not."""
+    asked = workload()
+    plan = make_residual_plan(request(1e6), asked)
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    known.estimates = residuals_of(known.sets, ROWS * known.shares_of(codes()))
+    known.precision = np.full(len(known.sets), 1e-3)
+    none = np.zeros(int(known.sets.widths().max()))
+    free = known.sets.take(np.flatnonzero(known.sets.widths() == 3))
+    near = marginals_from_residuals(known.sets, known.estimates, free, ROWS) / ROWS
+    spread = np.sqrt(cell_variances(known.sets, 1 / known.precision, free)) / ROWS
+    limited = np.concatenate([term.values for term in known.mixed(codes(), none).terms])
+    assert limited.max() > 0.1
+    np.testing.assert_allclose(limited, np.maximum(near - np.repeat(3 * spread, free.cells()), 0), atol=1e-12)
+    known.precision[0] = 0.0
+    freed = [attribute == 0 for attribute in free.attributes[:, 0].tolist()]
+    values = [term.values.max() for term in known.mixed(codes(), none).terms]
+    assert [one == 0 for one in values] == freed
+
+
 def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
     asked = workload()
     plan = make_residual_plan(request(1e6), asked)
@@ -154,8 +189,6 @@ def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
     truth = ROWS * known.shares_of(codes())
     known.estimates, known.precision = truth - truth, np.full(len(known.sets), 1e2)
     known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
-    from dpopt.queries.residuals import residuals_of
-
     fresh = residuals_of(known.sets, truth)
     assert best_parts(known, codes(), fresh).min() > 0.999
     known.counts = truth

@@ -1,4 +1,7 @@
-"""The weights of an empirical prior (SH-1 to SH-7): solvers, EM and its bound, and the posterior of a cell."""
+"""The weights of an empirical prior (SH-1 to SH-7): solvers, EM and its bound, and the posterior of a cell.
+
+SH-8 is tested where it is used: tests/algorithms/test_residuals.py.
+"""
 
 from __future__ import annotations
 

@@ -11,8 +11,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.inference.interactions import LEAST_COUNT
 from dpopt.models.noise_budgets.residual_allocation import (
     ResidualPrior,
+    prices,
     residual_program,
     solve_residuals,
 )
@@ -21,9 +23,6 @@ from dpopt.queries.residuals import LARGEST_UNIT, Residuals
 
 DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
 """Distances from predictions that are looked at, as shares of two records for each record."""
-
-TAIL = np.array([0.05, 0.25, 0.7, 1.5, 4.0])
-"""Absolute deviations of cells over their mean; each is as likely. Seen on public tables."""
 
 VARIANCES = np.geomspace(1e-3, 1e18, 64)
 """Variances of residuals along a direction that are told apart, in records squared."""
@@ -54,19 +53,31 @@ def likely_distances(distances: NDArray[np.float64], scale: float, size: int) ->
 
 
 def likely_variances(
-    likely: NDArray[np.float64], cells: NDArray[np.int64], price: NDArray[np.float64], size: int
+    likely: NDArray[np.float64],
+    sets: MarginalSet,
+    predicted: NDArray[np.float64],
+    size: int,
 ) -> NDArray[np.float64]:
-    """Return how likely each of `VARIANCES` is for each set, (S, 64), given that of its distances and its number of cells."""
-    means = (2.0 * size * DISTANCES[:, None] * TAIL).reshape(-1)
-    values = (means / cells[:, None].astype(np.float64)) ** 2 / price[:, None]
-    step = np.log(VARIANCES[1] / VARIANCES[0])
-    place = np.clip(np.rint(np.log(values / VARIANCES[0]) / step), 0, VARIANCES.size - 1).astype(np.int64)
-    shares = np.repeat(likely, TAIL.size, axis=1) / TAIL.size
-    rows = np.arange(cells.size)[:, None] * VARIANCES.size
-    total = np.bincount((rows + place).reshape(-1), shares.reshape(-1), cells.size * VARIANCES.size)
-    return np.asarray(
-        total.reshape(cells.size, -1) / total.reshape(cells.size, -1).sum(axis=1, keepdims=True)
-    )
+    """Return how likely each of `VARIANCES` is along a direction of each set, (S, 64), given that of its distances, (S, 38).
+
+    Cells lie around their prediction like Normal(0, t m_c), m_c the predicted count (as in `dpopt.inference.interactions`). The
+    distance is sqrt(2 t / pi) sum sqrt(m_c) in the mean: where few cells hold most records, few deviate, and by much.
+    """
+    step, counts = np.log(VARIANCES[1] / VARIANCES[0]), np.maximum(predicted, LEAST_COUNT)
+    rows, roots = np.arange(len(sets)), np.add.reduceat(np.sqrt(counts), sets.starts[:-1])
+    bins = np.rint(np.log(counts / LEAST_COUNT) / step).astype(np.int64)
+    steps = np.arange(int(bins.max()) + 1)
+    places = np.repeat(rows, sets.cells()) * steps.size + bins
+    held = np.bincount(places, minlength=rows.size * steps.size).reshape(rows.size, steps.size)
+    shares = held / sets.cells()[:, None]
+    total = np.zeros(rows.size * VARIANCES.size)
+    for distance, chance in zip(DISTANCES.tolist(), likely.T, strict=True):
+        least = np.pi / 2 * (2 * size * distance / roots) ** 2 * LEAST_COUNT / prices(sets)
+        first = np.rint(np.log(least / VARIANCES[0]) / step).astype(np.int64)
+        places = np.clip(first[:, None] + steps, 0, VARIANCES.size - 1) + VARIANCES.size * rows[:, None]
+        total += np.bincount(places.reshape(-1), (shares * chance[:, None]).reshape(-1), total.size)
+    found = total.reshape(rows.size, VARIANCES.size)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def best_precisions(

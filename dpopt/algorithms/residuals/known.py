@@ -27,7 +27,7 @@ from dpopt.inference.interactions import (
 )
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.start import estimated_one_way
-from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior
 from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT, Distances
@@ -43,6 +43,8 @@ from dpopt.releases.job import Job
 
 TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
+MOST_DEVIATIONS = 3.0
+"""So many standard deviations of its noise a cell may be drawn away from what was measured."""
 _LEAST_PULL, _MOST_PULL, _SURE = 1e-3, 30.0, 16.0
 
 
@@ -137,8 +139,9 @@ class Known:
     def add_distances(self, order: int, noisy: NDArray[np.int64], scale: float) -> None:
         """Note what noisy distances say of how large residuals are."""
         places, size = self.of_order(order), self.plan.size
+        sets, predicted = self.predicted(order)
         likely = likely_distances(noisy / UNIT, scale / UNIT, size)
-        likely = likely_variances(likely, self.sets.cells()[places], prices(self.sets)[places], size)
+        likely = likely_variances(likely, sets, predicted, size)
         values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
         spare = VARIANCES.size - values.shape[1]
         if spare:
@@ -181,19 +184,11 @@ class Known:
         """
         used = self.usable()
         sets = self.sets.take(used)
-        with np.errstate(divide="ignore"):
-            variances = np.where(self.precision > 0, 1 / self.precision, 0.0)
-        size = self.plan.size
-        values = marginals_from_residuals(self.sets, self.estimates, sets, size) / size
-        weights = size**2 / cell_variances(self.sets, variances, sets)
+        values, spread = self._noisy(sets)
         scales = np.where(self.sets.widths()[used] > 1, self.scales[used], 0.0)
         strength = float(1 / np.quantile(scales[scales > 0], TYPICAL)) if (scales > 0).any() else 0.0
         pull = np.where(scales > 0, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
-        terms = tuple(
-            FitTerm(sets.take([place]), values[sets.starts[place] : sets.starts[place + 1]], float(weight))
-            for place, weight in enumerate((weights * pull).tolist())
-        )
-        problem = FitProblem(self.job.schema.sizes, terms, self.job.record_rules(), self.sets.domains)
+        problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
     def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
@@ -216,17 +211,38 @@ class Known:
         return shares_on_records(self.sets, records, self.job.schema.sizes)
 
     def mixed(self, records: NDArray[np.int32], parts: NDArray[np.float64]) -> FitProblem:
-        """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order."""
+        """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order.
+
+        No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others
+        of its order keeps what was measured of it.
+        """
         shares = self.counts / self.plan.size
         part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
         shares = shares + part * (self.shares_of(records) - shares)
+        places = self._asked()
+        sets = self.sets.take(places)
+        near, spread = self._noisy(sets)
+        reach = np.repeat(MOST_DEVIATIONS * spread, sets.cells())
+        values = np.concatenate(
+            [shares[self.sets.starts[place] : self.sets.starts[place + 1]] for place in places.tolist()]
+        )
+        values = np.maximum(np.clip(values, near - reach, near + reach), 0.0)
+        return self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2))
+
+    def _noisy(self, sets: MarginalSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured."""
+        with np.errstate(divide="ignore"):
+            variances = cell_variances(self.sets, 1 / self.precision, sets)
+        values = marginals_from_residuals(self.sets, self.estimates, sets, self.plan.size)
+        return values / self.plan.size, np.sqrt(variances) / self.plan.size
+
+    def _fitting(
+        self, sets: MarginalSet, values: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> FitProblem:
+        """Return the problem of fitting records to marginals, whose cells are given in shares, (cells,)."""
         terms = tuple(
-            FitTerm(
-                self.sets.take([place]),
-                shares[self.sets.starts[place] : self.sets.starts[place + 1]],
-                float(self.plan.size) ** 2,
-            )
-            for place in self._asked().tolist()
+            FitTerm(sets.take([place]), values[sets.starts[place] : sets.starts[place + 1]], weight)
+            for place, weight in enumerate(weights.tolist())
         )
         return FitProblem(self.job.schema.sizes, terms, self.job.record_rules(), self.sets.domains)
 
