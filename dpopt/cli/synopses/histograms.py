@@ -84,7 +84,8 @@ class HistogramOptions:
     measure: Annotated[
         str,
         "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, for the "
-        "ranges all or prefixes, the least variance; better where most bins hold records, often worse where most are empty).",
+        "ranges all or prefixes, the least variance; better where most bins hold records, often worse where most are empty), "
+        "or rounds (blocks from the largest down, none with few records divided further: better where most bins are empty).",
     ] = "blocks"
 
 
@@ -100,7 +101,7 @@ class GridOptions:
     shapes: Annotated[
         str,
         "Which blocks of cells may be measured: cubes (of equal sides), rectangles (all), cells, or auto (rectangles where "
-        "they are predicted to be better by a fifth).",
+        "they are predicted to be better by a fifth), or rounds (the largest first, none with few records divided further).",
     ] = "auto"
 
 

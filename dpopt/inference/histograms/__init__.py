@@ -12,6 +12,7 @@ Next     another inference: one file here, its general program in `dpopt.models`
 | integer_tree.py, integer_kernels.py | the same in whole numbers, exact, with a certificate |
 | grid_least_squares.py | several columns, any shapes of blocks measured, with or without negative cells |
 | shrunken_halves.py, shrunken_kernels.py | cells by empirical Bayes in the basis of their halves, with errors of boxes |
+| halves_in_rounds.py | the same for blocks measured in rounds, and which of them to divide next |
 | closed_forms.py | the closed forms of `dpopt.models.histograms`, with the duals that prove them |
 | prefix_factors.py | prefixes that grow: a triangular strategy in whole numbers, and its answers |
 | sorted/ | sorted counts and degree sequences from noisy ones |

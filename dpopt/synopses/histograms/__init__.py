@@ -6,6 +6,7 @@
 | counts_plan.py, tree_plan.py | what all plans give; what those of trees give; plans on file |
 | histogram_plan.py, hierarchy_plan.py | the plans: over bins, over a declared hierarchy |
 | wave_plan.py | the plan that measures waves in place of blocks |
+| in_rounds.py | blocks measured in rounds, the largest first, none with few records divided further |
 | least_possible.py | how near a plan is to the least variance that can be |
 | release_histogram.py | from a table, or from counts, to a histogram |
 | histogram.py | the releases: noisy counts, and what is made of them; released counts as CSV files |

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
@@ -24,6 +25,7 @@ from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
+from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import WavePlan
 from dpopt.synopses.solved import Inference, Solved
@@ -120,6 +122,9 @@ class Histogram(PlannedSynopsis):
     def __post_init__(self) -> None:
         if self.bins.number != self.plan.bins:
             raise TranscriptError(f"found {self.bins.number:,} bins for a plan of {self.plan.bins:,}")
+        if self._in_rounds:
+            rounds_of(self.plan, (self.plan.bins,), self.noisy)
+            return
         for level, values in zip(self.plan.levels, self.noisy, strict=True):
             expected = self.plan.number_of_nodes(level)
             if values.shape != (expected,):
@@ -132,6 +137,10 @@ class Histogram(PlannedSynopsis):
             f"Histogram({self.bins.name!r}, {self.bins.number:,} bins, epsilon={self.privacy['epsilon']}, "
             f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
         )
+
+    @property
+    def _in_rounds(self) -> bool:
+        return isinstance(self.plan, HistogramPlan) and self.plan.rounds
 
     def estimate(self, name: str | Estimate | None = None) -> NDArray[np.float64]:
         """Return an estimate of each bin, (n,), computed once: see `dpopt.synopses.histograms.estimates.Estimate`.
@@ -204,11 +213,12 @@ class Histogram(PlannedSynopsis):
             raise WorkloadError(
                 f"found the range from {starts[place]} to {stops[place]}; expected 0 <= start < stop <= {self.bins.number:,}"
             )
-        sums, unbiased_sums = self._estimate(estimate).sums, self._unbiased_sums
-        values, unbiased = sums[stops] - sums[starts], unbiased_sums[stops] - unbiased_sums[starts]
+        sums = self._estimate(estimate).sums
+        values = sums[stops] - sums[starts]
         if self._wanted(estimate) is Estimate.SHRUNKEN:
             shrunken = self._halves.variances(starts[:, None], stops[:, None])
             return range_answers(values, values, np.sqrt(shrunken), confidence)
+        unbiased = self._unbiased_sums[stops] - self._unbiased_sums[starts]
         errors = np.sqrt(self.plan.range_variances(starts, stops))
         return range_answers(values, unbiased, errors, confidence)
 
@@ -236,7 +246,14 @@ class Histogram(PlannedSynopsis):
         ----------
         nonnegative
             Whether no bin may be below 0.
+
+        Raises
+        ------
+        PlanError
+            If blocks were measured in rounds.
         """
+        if self._in_rounds:
+            raise not_in_rounds("the model")
         return tree_consistency(
             self.plan.tree, self._node_values, self.plan.variances, nonnegative=nonnegative
         )
@@ -256,13 +273,16 @@ class Histogram(PlannedSynopsis):
         return freeze(self.plan.node_values(self.noisy))
 
     def inferences(self) -> dict[str, Inference]:
-        """Return the estimates that are models: `nonnegative` and `least-squares`."""
+        """Return the estimates that are models: `nonnegative` and `least-squares`; none of rounds."""
+        if self._in_rounds:
+            return {}
         return tree_inferences(self.plan.tree, self._node_values, self.plan.variances)
 
     @property
     def default(self) -> Estimate:
-        """The estimate of answers that name none: `divided`, or the first that a solver was asked for."""
-        return Estimate(self.solved[0].estimate) if self.solved else Estimate.DIVIDED
+        """The estimate of answers that name none: `divided`, `shrunken` of rounds, or the first that a solver was asked for."""
+        own = Estimate.SHRUNKEN if self._in_rounds else Estimate.DIVIDED
+        return Estimate(self.solved[0].estimate) if self.solved else own
 
     def _estimate(self, name: str | Estimate | None) -> _Estimated:
         wanted = self._wanted(name)
@@ -279,12 +299,17 @@ class Histogram(PlannedSynopsis):
 
     @cached_property
     def _halves(self) -> ShrunkenHalves:
+        if self._in_rounds:
+            shape = (self.plan.bins,)
+            return halves_in_rounds(shape, rounds_of(self.plan, shape, self.noisy), total=self.plan.size)
         return shrunken_halves(self.estimate(Estimate.DIVIDED), self.plan.part_variances)
 
     def _by_own(self, estimate: Estimate) -> NDArray[np.float64]:
         """Return the bins of an estimate, (n,), by dpopt's own method."""
         if estimate is Estimate.SHRUNKEN:
             return self._halves.cells
+        if self._in_rounds:
+            raise not_in_rounds(f"the estimate {estimate.value!r}")
         tree = self.plan.tree
         nodes = estimated_nodes(estimate, tree, self._node_values, self.plan.variances)
         return np.asarray(nodes[tree.leaf_of_bin])

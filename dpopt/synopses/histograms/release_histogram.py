@@ -15,7 +15,8 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram, plan_rounds
+from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import plan_waves
@@ -24,7 +25,7 @@ from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, na
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
-BLOCKS, WAVES = MEASURED = ("blocks", "waves")
+BLOCKS, WAVES, _ = MEASURED = ("blocks", "waves", ROUNDS)
 """What may be measured."""
 
 
@@ -41,7 +42,7 @@ def planned_histogram(
     solver: str | None = None,
     on_solved: OnSolved = unheard,
 ) -> TreePlan:
-    """Return the plan for these bins: waves, blocks, or a declared hierarchy; made from public values alone.
+    """Return the plan for these bins: waves, blocks, blocks in rounds, or a declared hierarchy; made from public values alone.
 
     Raises
     ------
@@ -51,10 +52,13 @@ def planned_histogram(
     relation = request.relation
     if measure not in MEASURED:
         raise PlanError(f"found {measure!r} to be measured; expected one of {', '.join(MEASURED)}")
-    if measure == WAVES and (hierarchy is not None or solver is not None or total):
+    if measure != BLOCKS and (hierarchy is not None or solver is not None or total):
         raise PlanError(
-            "waves have neither a hierarchy, a solver nor a share for the number of records: leave these out, or measure blocks"
+            f"{measure} have neither a hierarchy, a solver nor a share for the number of records: leave these out, or measure "
+            "blocks"
         )
+    if measure == ROUNDS:
+        return plan_rounds(bins, budget, ranges=ranges or ALL, relation=relation, size=size)
     if measure == WAVES:
         return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
     if hierarchy is None:
@@ -121,7 +125,8 @@ def histogram(
         tables more accurate.
     measure : str
         "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian noise
-        under add-remove; better where most bins hold records, and often worse where most are empty.
+        under add-remove; better where most bins hold records, and often worse where most are empty. "rounds" measures blocks
+        from the largest down and divides none further that holds few records: better where most bins are empty or alike.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **asked
@@ -172,7 +177,11 @@ def release_histogram(
     """
     (named,) = named_axes((plan.bins,), (Bins("bins", plan.bins) if bins is None else bins,))
     run = Reserved.of(plan, how)
-    noisy = run.measured(counts, map(plan.measurement, plan.levels))
+    if isinstance(plan, HistogramPlan) and plan.rounds:
+        levels = [(height,) for height in plan.heights]
+        noisy = measured_in_rounds(run, counts, plan, (plan.bins,), levels)
+    else:
+        noisy = run.measured(counts, map(plan.measurement, plan.levels))
     with run.stage("making the counts consistent"):
         released = Histogram(named, plan, noisy, run.privacy())
         _ = released.counts

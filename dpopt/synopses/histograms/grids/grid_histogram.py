@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
+from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
 from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.model import Model
@@ -33,6 +34,7 @@ from dpopt.queries.ranges.grids import (
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, COUNTED, RangeAnswer, counted_rows, range_answers
+from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
 from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
@@ -83,6 +85,9 @@ class GridHistogram(PlannedSynopsis):
         shape = tuple(bins.number for bins in self.axes)
         if shape != self.plan.shape:
             raise TranscriptError(f"found columns of {shape} bins for a plan of {self.plan.shape}")
+        if self.plan.rounds:
+            rounds_of(self.plan, shape, self.noisy)
+            return
         for level, values in zip(self.plan.levels, self.noisy, strict=True):
             if values.shape != blocks_shape(shape, level):
                 raise TranscriptError(
@@ -98,7 +103,15 @@ class GridHistogram(PlannedSynopsis):
 
     @cached_property
     def least_squares(self) -> NDArray[np.float64]:
-        """The unbiased estimate of each cell, of the grid's shape; may be negative."""
+        """The unbiased estimate of each cell, of the grid's shape; may be negative.
+
+        Raises
+        ------
+        PlanError
+            If blocks were measured in rounds, which have the estimate `shrunken` alone.
+        """
+        if self.plan.rounds:
+            raise not_in_rounds("least squares")
         return freeze(
             grid_least_squares(
                 self.plan.shape, self._noisy_blocks, self.plan.precisions, total=self.plan.size
@@ -107,7 +120,9 @@ class GridHistogram(PlannedSynopsis):
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
-        """The estimate of each cell, none negative, and large boxes about as accurate as by least squares."""
+        """The estimate of each cell: none negative, large boxes about as by least squares; `shrunken` of rounds."""
+        if self.plan.rounds:
+            return self._halves.cells
         cells = np.asarray(self.noisy[0], dtype=np.float64)
         variance = 1.0 / self.plan.precisions[self.plan.levels[0]]
         return freeze(halve_from_the_whole(self.least_squares, cells, variance))
@@ -124,13 +139,16 @@ class GridHistogram(PlannedSynopsis):
         if wanted is GridEstimate.SHRUNKEN:
             return self._halves.cells
         if wanted is GridEstimate.DIVIDED:
+            if self.plan.rounds:
+                raise not_in_rounds("the estimate 'divided'")
             return self.counts
         return self._found.get(GridEstimate.LEAST_SQUARES.value, self.least_squares)
 
     @property
     def default(self) -> GridEstimate:
-        """The estimate of answers that name none: `divided`, or the first that a solver was asked for."""
-        return GridEstimate(self.solved[0].estimate) if self.solved else GridEstimate.DIVIDED
+        """The estimate of answers that name none: `divided`, `shrunken` of rounds, or the first that a solver was asked for."""
+        own = GridEstimate.SHRUNKEN if self.plan.rounds else GridEstimate.DIVIDED
+        return GridEstimate(self.solved[0].estimate) if self.solved else own
 
     def model(self, *, nonnegative: bool = False) -> Model:
         """Return the consistency of the noisy counts as a model: `dpopt.models.grid_consistency`.
@@ -141,6 +159,8 @@ class GridHistogram(PlannedSynopsis):
             Whether no cell may be below 0.
         """
         plan = self.plan
+        if plan.rounds:
+            raise not_in_rounds("the model")
         return grid_consistency(
             plan.shape, self._noisy_blocks, plan.precisions, total=plan.size, nonnegative=nonnegative
         )
@@ -262,6 +282,8 @@ class GridHistogram(PlannedSynopsis):
 
     def _sums_of(self, estimate: GridEstimate) -> NDArray[np.float64]:
         if estimate is GridEstimate.DIVIDED:
+            if self.plan.rounds:
+                raise not_in_rounds("the estimate 'divided'")
             return self._sums
         if estimate is GridEstimate.SHRUNKEN:
             return self._shrunken_sums
@@ -269,6 +291,9 @@ class GridHistogram(PlannedSynopsis):
 
     @cached_property
     def _halves(self) -> ShrunkenHalves:
+        if self.plan.rounds:
+            rounds = rounds_of(self.plan, self.plan.shape, self.noisy)
+            return halves_in_rounds(self.plan.shape, rounds, total=self.plan.size)
         return shrunken_halves(self.counts, self.plan.part_variances)
 
     @cached_property

@@ -24,10 +24,13 @@ from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid
 from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, noise_variance, unheard
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
+from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
 
 LARGEST_GRID = 2**22
 MOST_LEVELS = 1_000
-SHAPES = ("auto", "cubes", "rectangles", "cells")
+SHAPES = ("auto", "cubes", "rectangles", "cells", ROUNDS)
+ROUND_DEPTH = 5
+"""About so often a round halves each block."""
 WORTH_RECTANGLES = 0.8
 """Rectangles are measured where their predicted variance is below this share of that of cubes: cubes lie one in another, so
 that cells without records become exact more easily."""
@@ -43,10 +46,14 @@ class GridPlan(CountsPlan):
         Bins of each column.
     levels : tuple of levels
         Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins.
+    rounds : bool
+        Whether they are measured from the largest down, and blocks with few records divided no further
+        (`dpopt.synopses.histograms.in_rounds`).
     """
 
     shape: tuple[int, ...]
     levels: tuple[Level, ...]
+    rounds: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self.shape)
@@ -74,7 +81,9 @@ class GridPlan(CountsPlan):
         return GroupSums(blocks_name(level), scale, self.gaussian, block_of_cells(self.shape, level), blocks)
 
     def model_sizes(self) -> dict[str, ModelSize]:
-        """Return kind and size of the model of a release: `least-squares`."""
+        """Return kind and size of the model of a release: `least-squares`; none of one in rounds."""
+        if self.rounds:
+            return {}
         coefficients = grid_coefficients(self.shape, self.levels, known_total=self.size is not None)
         return {"least-squares": ModelSize(Capability.CONVEX_QP, coefficients)}
 
@@ -151,7 +160,8 @@ def plan_grid(
         "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple strategy).
     shapes : str
         Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells", or "auto": rectangles where they
-        are predicted to be better by a fifth, else cubes.
+        are predicted to be better by a fifth, else cubes; or "rounds": blocks that halve all columns in turn, measured
+        from the largest down, and divided no further where they hold few records.
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
@@ -176,6 +186,7 @@ def plan_grid(
     measured = np.flatnonzero(found.amounts).tolist()
     return GridPlan(
         shape=shape,
+        rounds=shapes == ROUNDS,
         levels=tuple(levels[place] for place in measured),
         ranges=ranges,
         **noise.plan(found.amounts, measured, size),
@@ -196,6 +207,12 @@ def _spread(
 
     tops = grid_heights(workload.shape)
     every, equal = grid_levels(workload.shape), cubes(workload.shape)
+    if shapes == ROUNDS:
+        depths = sum(tops)
+        number = max(1, round(depths / ROUND_DEPTH))
+        return spread(
+            [halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)]
+        )[:2]
     if shapes == "cells":
         return spread([every[0]])[:2]
     if shapes == "rectangles":

@@ -13,6 +13,7 @@ from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
+from dpopt.synopses.histograms.in_rounds import measured_in_rounds
 from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def grid(
     ranges : str
         The boxes whose variance the plan minimizes: "all", or sizes such as "sizes:1x1,16x16".
     shapes : str
-        Which blocks of cells may be measured: "auto", "cubes", "rectangles" or "cells".
+        Which blocks of cells may be measured: "auto", "cubes", "rectangles", "cells", or "rounds": the largest first, and
+        none that holds few records is divided further.
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
@@ -100,12 +102,15 @@ def release_grid(
     """
     named = named_axes(plan.shape, axes)
     run = Reserved.of(plan, how)
-    flat = run.measured(counts, map(plan.measurement, plan.levels, plan.scales))
-    with run.stage("making the counts consistent"):
+    if plan.rounds:
+        noisy = measured_in_rounds(run, counts, plan, plan.shape, plan.levels)
+    else:
+        flat = run.measured(counts, map(plan.measurement, plan.levels, plan.scales))
         noisy = tuple(
             values.reshape(blocks_shape(plan.shape, level))
             for level, values in zip(plan.levels, flat, strict=True)
         )
+    with run.stage("making the counts consistent"):
         released = GridHistogram(named, plan, noisy, run.privacy())
         _ = released.counts
     return released

@@ -1,0 +1,131 @@
+"""Histograms and grids whose blocks are measured in rounds: what is measured and costs, how near and sure answers are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpopt
+from dpopt.errors import PlanError, TranscriptError
+from dpopt.inference.histograms.halves_in_rounds import Round, groups_of, halves_in_rounds, next_nodes
+from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+from dpopt.synopses.histograms.histogram import Histogram
+
+Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
+SPARSE = np.zeros(512, dtype=np.int64)
+SPARSE[[3, 4, 5, 300]] = 4_000, 2_500, 900, 1_200
+
+
+def released(counts: Counts, measure: str = "rounds", **how: Any) -> Histogram:
+    how = how or {"epsilon": 0.5}
+    return dpopt.histogram(pd.DataFrame({"n": counts}), counts="n", measure=measure, **how)
+
+
+def grid_of(cells: np.ndarray[tuple[int, int], np.dtype[np.int64]], **how: Any) -> GridHistogram:
+    axes = tuple(
+        dpopt.Attribute(name, dpopt.AttributeKind.NUMERIC, edges=tuple(range(side + 1)))
+        for name, side in zip("ab", cells.shape, strict=True)
+    )
+    places = np.repeat(np.arange(cells.size), cells.reshape(-1))
+    table = pd.DataFrame(dict(zip("ab", np.unravel_index(places, cells.shape), strict=True)))
+    return dpopt.grid(table, dpopt.Schema(axes), ("a", "b"), shapes="rounds", **how)
+
+
+def test_each_round_divides_all_bins_and_leaves_empty_blocks_whole() -> None:
+    found = released(SPARSE)
+    assert len(found.noisy[-1][0]) == 8  # 512 bins, blocks of 64
+    for nodes, _ in found.noisy:
+        assert np.unique(groups_of((512,), nodes)).size == len(nodes)
+    assert len(found.noisy[0][0]) < 60  # of single bins at most those of four blocks of 8, beside others
+    assert found.privacy["epsilon"] == pytest.approx(0.5)
+
+
+def test_answers_are_nearer_than_those_of_all_blocks_where_most_bins_are_empty() -> None:
+    """Five releases each: the ratio of squared errors is about 0.2, far from the bound."""
+    ends = np.random.default_rng(0).integers(0, 513, (400, 2))
+    ends = np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1)
+    sums = np.concatenate(([0], np.cumsum(SPARSE)))
+    truth = sums[ends[:, 1]] - sums[ends[:, 0]]
+    wanted = [(int(low), int(high)) for low, high in ends]
+    squares: dict[str, float] = {}
+    held = []
+    for measure in ("blocks", "rounds"):
+        for _ in range(5):
+            answers = released(SPARSE, measure).ranges(wanted)
+            squares[measure] = squares.get(measure, 0.0) + sum(
+                (one.value - true) ** 2 for one, true in zip(answers, truth, strict=True)
+            )
+            if measure == "rounds":
+                held += [one.low <= true <= one.high for one, true in zip(answers, truth, strict=True)]
+    assert squares["rounds"] < 0.8 * squares["blocks"]
+    assert np.mean(held) > 0.8
+
+
+@pytest.mark.parametrize("how", [{"rho": 0.5}, {"epsilon": 1.0, "neighbours": "replace"}])
+def test_gaussian_noise_and_a_public_number_of_records(how: dict[str, Any], tmp_path: Path) -> None:
+    found = released(SPARSE, **how)
+    assert found.range(0, 512).value == pytest.approx(SPARSE.sum(), abs=100 if "rho" in how else 1e-3)
+    found.write(tmp_path / "one.npz")
+    again = Histogram.read(tmp_path / "one.npz")
+    assert again.range(2, 9) == found.range(2, 9)
+    np.testing.assert_array_equal(again.counts, found.counts)
+
+
+@pytest.mark.parametrize("bins", [1, 2, 3, 5, 37, 100])
+def test_any_number_of_bins(bins: int) -> None:
+    counts = np.arange(bins, dtype=np.int64) * 100
+    found = released(counts, epsilon=1000.0)
+    np.testing.assert_allclose(found.counts, counts, atol=2)
+
+
+def test_columns_of_any_sizes(tmp_path: Path) -> None:
+    cells = np.zeros((5, 12), dtype=np.int64)
+    cells[1:3, 4:9] = 300
+    found = grid_of(cells, epsilon=50.0)
+    np.testing.assert_allclose(found.counts, cells, atol=3)
+    assert found.box((1, 3), (4, 9)).low <= 3_000 <= found.box((1, 3), (4, 9)).high
+    found.write(tmp_path / "grid.npz")
+    assert GridHistogram.read(tmp_path / "grid.npz").box((0, 2), (3, 7)) == found.box((0, 2), (3, 7))
+
+
+def test_exact_rounds_give_the_exact_cells() -> None:
+    first = Round(np.array([2, 3]), np.array([100, 40]), 0.0)
+    nodes = next_nodes((4,), [first], 2, [0.0])
+    np.testing.assert_array_equal(nodes, [4, 5, 6, 7])
+    cells = halves_in_rounds((4,), [first, Round(nodes, np.array([90, 10, 0, 40]), 0.0)]).cells
+    np.testing.assert_allclose(cells, [90, 10, 0, 40], atol=1e-3)
+
+
+def test_other_estimates_models_and_options_are_refused() -> None:
+    found = released(SPARSE)
+    for name in ("divided", "least-squares", "whole"):
+        with pytest.raises(PlanError, match="rounds"):
+            found.estimate(name)
+    with pytest.raises(PlanError, match="rounds"):
+        found.model()
+    assert found.inferences() == {}
+    with pytest.raises(PlanError, match="hierarchy"):
+        dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", total=0.1, epsilon=1)
+    with pytest.raises(PlanError, match="worst"):
+        dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", ranges="worst", epsilon=1)
+    cells = np.full((4, 4), 20)
+    grid = grid_of(cells, epsilon=1.0)
+    for name in ("divided", "least-squares"):
+        with pytest.raises(PlanError, match="rounds"):
+            grid.box((0, 1), (0, 1), estimate=name)
+    with pytest.raises(PlanError, match="rounds"):
+        grid.model()
+
+
+def test_nodes_that_do_not_divide_all_bins_are_refused() -> None:
+    given = released(SPARSE).to_json()
+    given["noisy"][0][0][0] += 1
+    with pytest.raises(TranscriptError):
+        Histogram.from_json(given)
+    given["noisy"][0] = [1, 2]
+    with pytest.raises(TranscriptError, match="two rows"):
+        Histogram.from_json(given)
