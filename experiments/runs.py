@@ -149,6 +149,19 @@ def spread(values: Iterable[float]) -> dict[str, float]:
     }
 
 
+def figures(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the figures of equal runs that every algorithm has: errors, seconds and memory."""
+    return {
+        "runs": len(runs),
+        "queries": runs[0].statement["workload"]["queries"],
+        "max_error": spread(run.errors["max_error"] for run in runs),
+        "mean_error": spread(run.errors["mean_error"] for run in runs),
+        "seconds": spread(run.process.seconds for run in runs),
+        "processor_seconds": spread(run.process.processor_seconds for run in runs),
+        "peak_mb": spread(run.process.peak_bytes / 1e6 for run in runs),
+    }
+
+
 def summarize(runs: Sequence[Run]) -> dict[str, Any]:
     """Return the figures of equal runs: plan, cost, seconds, memory, and errors beside the baselines."""
     first = runs[0].statement

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.benchmarks.registry import Bar, Result, Setting, case
-from experiments.runs import run_release, run_releases, spread, summarize
+from experiments.runs import figures, run_release, run_releases, summarize
 from experiments.wide_files import SPARSE, WideTable, netflix_file, sparse_file
 
 FIT_SECONDS = 60
@@ -78,15 +78,7 @@ def _projected(setting: Setting, table: WideTable, ranks: Path, *, positive: boo
         [*_budget(setting), "--algorithm", "projection", *limit],
         setting.folder,
     )
-    return {
-        "runs": 1,
-        "queries": run.statement["workload"]["queries"],
-        "max_error": spread([run.errors["max_error"]]),
-        "mean_error": spread([run.errors["mean_error"]]),
-        "seconds": spread([run.process.seconds]),
-        "processor_seconds": spread([run.process.processor_seconds]),
-        "peak_mb": spread([run.process.peak_bytes / 1e6]),
-    }
+    return figures([run])
 
 
 def _workload(setting: Setting, ranks: Path, *, positive: bool) -> str:
