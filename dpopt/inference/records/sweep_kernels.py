@@ -285,7 +285,7 @@ def open_rules(feasible: Ruled | None, chosen: NDArray[np.int64]) -> None:
     restart_rules(feasible)
 
 
-@kernel
+@part
 def give(
     counters: Counters,
     choices: Choices,
@@ -300,7 +300,7 @@ def give(
     change_code(counters, choices, chosen, attribute, column)
 
 
-@kernel
+@part
 def visit(
     counters: Counters,
     choices: Choices,
@@ -360,7 +360,7 @@ def visit(
     return changed
 
 
-@kernel
+@part
 def try_compound(
     counters: Counters,
     choices: Choices,

@@ -152,20 +152,20 @@ def turn_gates(ruled: Ruled, attribute: int, column: int, made: bool) -> int:
     return int(result)
 
 
-@kernel
+@part
 def breaks(ruled: Ruled, attribute: int, column: int) -> int:
     """Return the weight of the required gates that this column would turn false, minus that of those it turns true."""
     return turn_gates(ruled, attribute, column, False)
 
 
-@kernel
+@part
 def move(ruled: Ruled, attribute: int, column: int) -> int:
     """Give the attribute the code of another column, whatever the rules say; return the change of the objective."""
     turn_gates(ruled, attribute, column, True)
     return change(ruled.laid_out, ruled.state, attribute, column)
 
 
-@kernel
+@part
 def note_turn(status: Status, gate: int, after: bool) -> None:
     """Take a required gate off the list of broken gates (it has turned true), or put it there."""
     number = status.number[0]
@@ -180,7 +180,7 @@ def note_turn(status: Status, gate: int, after: bool) -> None:
         status.number[0] = number + 1
 
 
-@kernel
+@part
 def noise(temperature: float, random: NDArray[np.uint64]) -> float:
     """Return a Gumbel variable times the temperature: the largest of noisy scores follows the Boltzmann distribution."""
     if temperature <= 0.0:
@@ -188,7 +188,7 @@ def noise(temperature: float, random: NDArray[np.uint64]) -> float:
     return -temperature * math.log(-math.log(next_unit(random) + 2.0**-60))
 
 
-@kernel
+@part
 def best_term(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[float, int, int]:
     """Return score, attribute and column of the best change of one attribute that raises the gate's own terms.
 
@@ -217,7 +217,7 @@ def best_term(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[float, int, in
     return top, attribute, chosen
 
 
-@kernel
+@part
 def prospect(ruled: Ruled, gate: int, charge: float) -> float:
     """Return about what it takes to turn a false gate true: gains of the changes needed less a charge for each."""
     index, state, rules, status = ruled
@@ -246,7 +246,7 @@ def prospect(ruled: Ruled, gate: int, charge: float) -> float:
     return float((worth - charge * steps) * needed / capacity)
 
 
-@kernel
+@part
 def best_repair(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[int, int]:
     """Return the attribute and the column that help a false gate best; attribute -1 if nothing does."""
     rules, status = ruled.rules, ruled.status
@@ -265,7 +265,7 @@ def best_repair(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[int, int]:
         gate = below
 
 
-@kernel
+@part
 def compound_move(
     ruled: Ruled, attribute: int, column: int, longest: int, repairs: Repairs
 ) -> tuple[int, int]:
@@ -295,7 +295,7 @@ def compound_move(
     return 0, -number
 
 
-@kernel
+@part
 def take_back(ruled: Ruled, number: int) -> None:
     """Undo the compound move that has just been made, of this number of changes."""
     for place in range(number - 1, -1, -1):
