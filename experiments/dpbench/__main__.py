@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from dpopt.queries import rectangle_sums
 from experiments.documents import circumstances, write_results
 from experiments.dpbench.hdmm import hdmm
-from experiments.dpbench.ours import SHRUNKEN, answered, names, scales
+from experiments.dpbench.ours import DIVIDED, LEAST_SQUARES, SHRUNKEN, answered, in_rounds, scales
 from experiments.dpbench.peers import GRIDS, LINES, Numbers
 from experiments.machine import describe_circumstances
 from experiments.tables import MissingDataError, data_folder
@@ -23,8 +24,8 @@ from experiments.tables import MissingDataError, data_folder
 Result = dict[str, Any]
 ASKED, SEED = 2_000, 4096
 LINE_FILE, GRID_FILE = "hist/dpbench-1d-4096.npz", "hist/dpbench-2d-256x256.npz"
-OURS = (*names(),)
-PRESENT, NEW, OTHER = "plan, divided", "plan, shrunken", "other plan, shrunken"
+ROUNDS = "rounds"
+OURS = (LEAST_SQUARES, DIVIDED, SHRUNKEN, ROUNDS)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,6 +37,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--sets", nargs="+", help="some of the sets (all)")
     parser.add_argument("--quick", action="store_true", help="tiny made-up sets: shows that it still runs")
+    parser.add_argument(
+        "--own",
+        type=int,
+        default=0,
+        help="measure dpopt again where results are there, with so many noise draws",
+    )
     parser.add_argument("--document", type=Path, help="put the tables into this document")
     parser.add_argument(
         "--json", type=Path, help="write the results to this file, and take those that are there"
@@ -45,17 +52,24 @@ def main(arguments: list[str] | None = None) -> int:
     report: Result = {**describe_circumstances(), "runs": runs, "quick": options.quick, "results": []}
     if options.json is not None and options.json.exists():
         report = json.loads(options.json.read_text(encoding="utf-8"))
-    done = {(one["set"], one["workload"], one["epsilon"]) for one in report["results"]}
+    done = {
+        (one["set"], one["workload"], one["epsilon"]): place for place, one in enumerate(report["results"])
+    }
     try:
         for name, cells in sets(quick=options.quick):
             if options.sets is not None and name not in options.sets:
                 continue
             for epsilon in budgets:
                 for workload in workloads(cells.shape):
-                    if (name, workload, epsilon) in done:
+                    place = done.get((name, workload, epsilon))
+                    kept = None if place is None else report["results"][place]
+                    if kept is not None and not options.own:
                         continue
-                    result = measure(name, cells, workload, epsilon, runs)
-                    report["results"].append(result)
+                    result = measure(name, cells, workload, epsilon, options.own or runs, kept)
+                    if place is None:
+                        report["results"].append(result)
+                    else:
+                        report["results"][place] = result
                     print(json.dumps(result), flush=True)
                     if options.json is not None:
                         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -101,8 +115,13 @@ def asked(shape: tuple[int, ...], workload: str) -> tuple[NDArray[np.int64], NDA
     return ends.min(axis=0), ends.max(axis=0) + 1
 
 
-def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int) -> Result:
-    """Return the root of the mean squared error of each method over the asked boxes and runs, and the coverage of 95 %."""
+def measure(
+    name: str, cells: Numbers, workload: str, epsilon: float, runs: int, kept: Result | None = None
+) -> Result:
+    """Return the root of the mean squared error of each method over the asked boxes and runs, and the coverage of 95 %.
+
+    `kept` is an earlier result, whose peers are not run again.
+    """
     starts, stops = asked(cells.shape, workload)
     truth = rectangle_sums(cells, starts, stops)
     corners = np.ascontiguousarray(np.stack((starts, stops), axis=2).reshape(len(starts), -1))
@@ -114,16 +133,23 @@ def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int)
         squares.setdefault(method, []).append(float(((answers - truth) ** 2).mean()))
         return answers
 
-    plans = scales(cells.shape, epsilon)
+    def stated(method: str, found: Numbers, variances: Numbers) -> None:
+        reach = 1.96 * np.sqrt(variances)
+        covered.setdefault(method, []).append(float((np.abs(seen(method, found) - truth) <= reach).mean()))
+
+    own = zlib.crc32(
+        f"{name} {epsilon} {workload}".encode()
+    )  # noise that has nothing in common with other cases
     for run in range(runs):
-        for plan, noise in plans.items():
-            found = answered(cells, noise, starts, stops, np.random.default_rng((run, 1)))
-            for estimate, values in found.cells.items():
-                answers = seen(f"{plan}, {estimate}", values)
-                if estimate == SHRUNKEN:
-                    reach = 1.96 * np.sqrt(found.variances)
-                    held = float((np.abs(answers - truth) <= reach).mean())
-                    covered.setdefault(f"{plan}, {estimate}", []).append(held)
+        generator = np.random.default_rng((run, 1, own))
+        found = answered(cells, scales(cells.shape, epsilon), starts, stops, generator)
+        for estimate in (LEAST_SQUARES, DIVIDED):
+            seen(estimate, found.cells[estimate])
+        stated(SHRUNKEN, found.cells[SHRUNKEN], found.variances)
+        rounds = in_rounds(cells, epsilon, generator)
+        stated(ROUNDS, rounds.cells, rounds.variances(starts, stops))
+        if kept is not None:
+            continue
         for method, peer in (LINES if cells.ndim == 1 else GRIDS).items():
             seen(method, peer(cells, epsilon, corners, np.random.default_rng((run, 2))))
         kind = "prefixes" if workload == "prefixes" else "ranges"
@@ -133,8 +159,11 @@ def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int)
         "workload": workload,
         "epsilon": epsilon,
         "records": int(cells.sum()),
-        "error": {method: round(float(np.sqrt(np.mean(own))), 3) for method, own in squares.items()},
-        "coverage": {method: round(float(np.mean(own)), 4) for method, own in covered.items()},
+        "error": {
+            **({} if kept is None else kept["error"]),
+            **{method: round(float(np.sqrt(np.mean(each))), 3) for method, each in squares.items()},
+        },
+        "coverage": {method: round(float(np.mean(each)), 4) for method, each in covered.items()},
     }
 
 
@@ -150,29 +179,28 @@ def markdown(results: list[Result]) -> Iterator[str]:
     yield "Root of the mean squared error, and its ratio to that of the best peer:"
     yield ""
     yield (
-        "| set | asked | epsilon | best peer | its error | least squares | divided | shrunken | other plan, shrunken | "
-        "divided over peer | shrunken over peer | other plan over peer | covered | other plan covered |"
+        "| set | asked | epsilon | best peer | its error | least squares | divided | shrunken | rounds | "
+        "divided over peer | shrunken over peer | rounds over peer | shrunken covered | rounds covered |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     for one in results:
         peer, least = best_peer(one)
         error, coverage = one["error"], one["coverage"]
-        shown = ("plan, least squares", PRESENT, NEW, OTHER)
         yield (
             f"| {one['set']} | {one['workload']} | {one['epsilon']:g} | {peer} | {least:,.4g} | "
-            + " | ".join(f"{error[method]:,.4g}" for method in shown)
+            + " | ".join(f"{error[method]:,.4g}" for method in OURS)
             + " | "
-            + " | ".join(f"{error[method] / least:.2f}" for method in (PRESENT, NEW, OTHER))
-            + f" | {coverage[NEW]:.1%} | {coverage[OTHER]:.1%} |"
+            + " | ".join(f"{error[method] / least:.2f}" for method in OURS[1:])
+            + f" | {coverage[SHRUNKEN]:.1%} | {coverage[ROUNDS]:.1%} |"
         )
     yield ""
     yield "Over the sets: geometric means of the ratios to the best peer, the largest ratio, and the mean coverage of 95 %:"
     yield ""
     yield (
-        "| asked | epsilon | least squares | divided | shrunken | other plan, divided | other plan, shrunken | "
-        "largest: divided | largest: shrunken | largest: other plan, shrunken | covered | other plan covered |"
+        "| asked | epsilon | least squares | divided | shrunken | rounds | "
+        "largest: divided | largest: shrunken | largest: rounds | shrunken covered | rounds covered |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for workload in dict.fromkeys(one["workload"] for one in results):
         for epsilon in dict.fromkeys(one["epsilon"] for one in results):
             part = [one for one in results if (one["workload"], one["epsilon"]) == (workload, epsilon)]
@@ -183,15 +211,14 @@ def markdown(results: list[Result]) -> Iterator[str]:
 
 def _summary(workload: str, epsilon: str, part: list[Result]) -> str:
     ratios = {method: np.array([one["error"][method] / best_peer(one)[1] for one in part]) for method in OURS}
-    means = ("plan, least squares", PRESENT, NEW, "other plan, divided", OTHER)
-    coverage = {method: float(np.mean([one["coverage"][method] for one in part])) for method in (NEW, OTHER)}
+    covered = (float(np.mean([one["coverage"][method] for one in part])) for method in (SHRUNKEN, ROUNDS))
     return (
         f"| {workload} | {epsilon} | "
-        + " | ".join(f"{np.exp(np.log(ratios[method]).mean()):.3f}" for method in means)
+        + " | ".join(f"{np.exp(np.log(ratios[method]).mean()):.3f}" for method in OURS)
         + " | "
-        + " | ".join(f"{ratios[method].max():.2f}" for method in (PRESENT, NEW, OTHER))
+        + " | ".join(f"{ratios[method].max():.2f}" for method in OURS[1:])
         + " | "
-        + " | ".join(f"{coverage[method]:.1%}" for method in (NEW, OTHER))
+        + " | ".join(f"{one:.1%}" for one in covered)
         + " |"
     )
 

@@ -1,8 +1,7 @@
-"""What dpopt answers from its noisy counts: by least squares, divided, and shrunken; and plans that it compares."""
+"""What dpopt answers from its noisy counts: by least squares, divided, and shrunken, and in rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,19 +13,23 @@ from dpopt.inference.histograms.grid_least_squares import (
     grid_precisions,
     halve_from_the_whole,
 )
-from dpopt.inference.histograms.shrunken_halves import shrunken_halves
+from dpopt.inference.histograms.halves_in_rounds import (
+    Round,
+    first_nodes,
+    groups_of,
+    halves_in_rounds,
+    next_nodes,
+)
+from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
 from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
-from dpopt.queries.ranges.grids import Level
+from dpopt.queries.ranges.grids import Level, grid_heights
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram, plan_rounds
+from dpopt.synopses.histograms.in_rounds import ROUNDS
 from experiments.dpbench.peers import Numbers, block_sums, pure
 
-TOTAL = 0.1
-"""Share of the budget that the plan with the total measured spends on it."""
 LEAST_SQUARES, DIVIDED, SHRUNKEN = "least squares", "divided", "shrunken"
-CUBES = {0: 0.25, 1: 0.15, 2: 0.15, 3: 0.12, 4: 0.12, 5: 0.1, 6: 0.06, 8: 0.05}
-"""Shares of the budget of cubes of 2^h bins that were chosen for errors after shrinkage, in place of the least variance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,28 +41,45 @@ class Answered:
 
 
 @cache
-def _scales(shape: tuple[int, ...]) -> dict[str, dict[Level, float]]:
+def _scales(shape: tuple[int, ...]) -> dict[Level, float]:
     """Return `scales` for epsilon 1."""
-    today: dict[Level, float]
     if len(shape) == 1:
         one = plan_histogram(shape[0], pure(1.0))
-        today = {(height,): scale for height, scale in zip(one.heights, one.scales, strict=True)}
-        top = shape[0].bit_length() - 1
-        other = {level: scale / (1 - TOTAL) for level, scale in today.items()}
-        return {"plan": today, "other plan": {**other, (top,): 1 / TOTAL}}
+        return {(height,): scale for height, scale in zip(one.heights, one.scales, strict=True)}
     many = plan_grid(shape, pure(1.0))
-    today = dict(zip(many.levels, many.scales, strict=True))
-    fits = {height: share for height, share in CUBES.items() if 1 << height <= min(shape)}
-    whole = sum(fits.values())
-    return {"plan": today, "other plan": {(h, h): whole / share for h, share in fits.items()}}
+    return dict(zip(many.levels, many.scales, strict=True))
 
 
-def scales(shape: tuple[int, ...], epsilon: float) -> dict[str, dict[Level, float]]:
-    """Return the scales of noise of each measured level, by the plan: today's, and one for errors after shrinkage."""
-    return {
-        name: {level: scale / epsilon for level, scale in plan.items()}
-        for name, plan in _scales(shape).items()
-    }
+def scales(shape: tuple[int, ...], epsilon: float) -> dict[Level, float]:
+    """Return the scale of the noise of each level that dpopt measures by default."""
+    return {level: scale / epsilon for level, scale in _scales(shape).items()}
+
+
+@cache
+def _rounds(shape: tuple[int, ...]) -> list[tuple[int, float]]:
+    """Return depth and scale for epsilon 1 of each round, the first one first."""
+    if len(shape) == 1:
+        one = plan_rounds(shape[0], pure(1.0))
+        levels: list[Level] = [(height,) for height in one.heights]
+    else:
+        many = plan_grid(shape, pure(1.0), shapes=ROUNDS)
+        levels, one = list(many.levels), many  # type: ignore[assignment]  # both have scales
+    whole = sum(grid_heights(shape))
+    return [(whole - sum(level), scale) for level, scale in zip(levels, one.scales, strict=True)][::-1]
+
+
+def in_rounds(cells: Numbers, epsilon: float, generator: np.random.Generator) -> ShrunkenHalves:
+    """Return what one release in rounds says, with Laplace noise."""
+    plan = [(depth, scale / epsilon) for depth, scale in _rounds(cells.shape)]
+    variances = [noise_variance(scale, gaussian=False) for _, scale in plan]
+    found: list[Round] = []
+    for place, (depth, scale) in enumerate(plan):
+        shape, left = cells.shape, variances[place:]
+        nodes = next_nodes(shape, found, depth, left) if found else first_nodes(shape, depth)
+        sums = np.bincount(groups_of(shape, nodes), weights=cells.reshape(-1), minlength=nodes.size)
+        noisy = np.rint(sums + generator.laplace(scale=scale, size=nodes.size)).astype(np.int64)
+        found.append(Round(nodes, noisy, variances[place]))
+    return halves_in_rounds(cells.shape, found)
 
 
 def answered(
@@ -107,10 +127,3 @@ def _divided_line(bins: int, noisy: dict[Level, Numbers], precisions: dict[Level
         values[plan.nodes(level)] = noisy[height,]
         variances[plan.nodes(level)] = 1 / precisions[height,]
     return divide_from_the_root(tree, values, variances)[tree.leaf_of_bin]
-
-
-def names() -> Iterator[str]:
-    """Yield the names of dpopt's own answers."""
-    for plan in ("plan", "other plan"):
-        for estimate in (LEAST_SQUARES, DIVIDED, SHRUNKEN):
-            yield f"{plan}, {estimate}"
