@@ -21,7 +21,7 @@ from dpopt.inference import (
     fit_records,
 )
 from dpopt.inference.records import bookkeeping
-from dpopt.inference.records.fit import Pool
+from dpopt.inference.records.fit import COARSE_IMPROVEMENT, COARSER, LEAST_COARSE, Pool
 from dpopt.inference.records.layouts import are_worthwhile
 from dpopt.inference.records.start import draw_records
 from dpopt.inference.records.team import BLOCKS
@@ -209,6 +209,17 @@ def test_clauses_listed_one_by_one_give_the_same_records_as_sums_over_conditions
     second = fit_records(problem, settings)
     np.testing.assert_array_equal(first.records, second.records)
     assert first.objective == pytest.approx(second.objective, rel=1e-12)
+
+
+def test_many_records_for_clauses_begin_as_fewer_that_were_fitted_each_several_times() -> None:
+    problem = mixed_problem(1)
+    settings = FitSettings(records=COARSER * LEAST_COARSE, sweeps=2, threads=1)
+    fitted = fit_records(problem, settings)
+    fewer = fit_records(problem, replace(settings, records=LEAST_COARSE, improvement=COARSE_IMPROVEMENT))
+    assert fitted.history[0].objective == pytest.approx(fewer.objective, rel=1e-9)
+    assert fitted.objective <= fewer.objective < fit_records(problem, replace(settings, sweeps=0)).objective
+    again = fit_records(problem, replace(settings, threads=2))
+    np.testing.assert_array_equal(fitted.records, again.records)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e12])
