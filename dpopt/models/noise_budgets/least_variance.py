@@ -16,21 +16,17 @@ sum_{i<j} d_i d_j |a_i - a_j|^2 is at most sum_{i<j} d_i d_j = (1 - sum d_j^2) /
     optimum >= 2 / (1 - sum d_j^2) (tr (P D^(1/2) G D^(1/2) P)^(1/2))^2,  P orthogonal to d^(1/2)        (ST-9)
 
 which at d_j = 1 / n has for prefixes the roots 1 / (2 sin(k pi / (2 n))) of n G, k = 1, ..., n - 1, and for ranges at least
-those of the pairs of n cuts of a circle, 1 / (2 sin(k pi / n)) of (n + 1) G / 2. Ranges of s of n bins, boxes, and marginals:
+those of the pairs of n cuts of a circle, 1 / (2 sin(k pi / n)) of (n + 1) G / 2. Ranges of s of n bins, and boxes:
 
     ranges of s bins   (n - s + 1) / n (1 / (2 pi) int_0^(2 pi) |sin(s t / 2) / sin(t / 2)| dt)^2             (ST-10)
     boxes              the product of the bounds of their sides; of the optima, too                          (ST-11)
-    marginals          (sum_B D_B (sum_{W containing B} omega_W / N(W))^(1/2))^2, which is the optimum       (ST-12)
 
-with D_B = prod_{b in B} (n_b - 1), N(W) cells of the marginal over W, and omega_W the weight of each. Proofs:
-models/strategy/README.md.
+Proofs: models/strategy/README.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-from math import pi, prod
+from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,42 +129,3 @@ def least_of_declared(
     both = np.cumsum(ends[:, ::-1], axis=1)[:, ::-1].cumsum(axis=0)[:number, 1:]
     low, high = np.minimum.outer(range(number), range(number)), np.maximum.outer(range(number), range(number))
     return least_of_gram(both[low, high], known_total=known_total)
-
-
-def least_of_marginals(
-    counts: Sequence[int],
-    marginals: Sequence[Sequence[int]],
-    weights: Sequence[float],
-    *,
-    known_total: bool = False,
-) -> float:
-    """Return the least weighted sum of the variances of all cells of marginals; it is attained by residuals (ST-12).
-
-    Parameters
-    ----------
-    counts
-        n_a, the number of codes of each attribute.
-    marginals, weights
-        The attributes of each marginal, and the weight of the variance of each of its cells.
-    known_total
-        Whether a record is replaced, so that the number of records is known (ST-9).
-
-    Examples
-    --------
-    >>> least_of_marginals([2, 2], [[0], [1]], [0.25, 0.25]).__round__(4)
-    1.4571
-    """
-    asked: dict[tuple[int, ...], float] = {}
-    for attributes, weight in zip(marginals, weights, strict=True):
-        own = tuple(sorted(set(attributes)))
-        share = weight / prod(counts[a] for a in own)
-        for size in range(len(own) + 1):
-            for part in combinations(own, size):
-                asked[part] = asked.get(part, 0.0) + share
-    if known_total:
-        asked.pop((), None)
-    cells = prod(counts)
-    total: float = sum(prod(counts[b] - 1 for b in part) * share**0.5 for part, share in asked.items())
-    if known_total:
-        return total**2 * (replaced_factor(cells) if cells > 1 else 0.0) * _ROUNDED_DOWN
-    return total**2 * _ROUNDED_DOWN

@@ -16,7 +16,7 @@ since sum_j d_j X_jj <= 1, and tr(M Y^-1) tr(Y) >= (tr M^(1/2))^2 for M = D^(1/2
 holds for X(d) = D^(-1/2) M^(1/2) D^(-1/2) / tr M^(1/2). The steps (ST-5) d_j <- d_j X(d)_jj^2, scaled to sum 1, stay where
 X(d)_jj = 1 wherever d_j > 0: there X(d) obeys ST-2, and both sides meet. On the way X(d) with columns of norm 1 (ST-6) is the
 strategy, and ST-4 says how far from the optimum it is at most. Derivation: models/strategy/README.md.
-Bounds without any matrix, ST-7 to ST-12: `least_variance`.
+Bounds without any matrix, ST-7 to ST-11: `least_variance`.
 
 Source: Li, Hay, Rastogi, Miklau and McGregor (2010) and Li et al. (2015), the matrix mechanism, and its singular-value bound
 (Li and Miklau 2013), which is ST-4 at d_j = 1 / n; the steps are our own.
