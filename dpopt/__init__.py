@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import FEM as FEM
     from dpopt.algorithms.options import MWEM as MWEM
     from dpopt.algorithms.options import PMW as PMW
-    from dpopt.algorithms.options import Adaptive as Adaptive
     from dpopt.algorithms.options import Auto as Auto
     from dpopt.algorithms.options import DualQuery as DualQuery
     from dpopt.algorithms.options import Noise as Noise
     from dpopt.algorithms.options import PlanRequest as PlanRequest
     from dpopt.algorithms.options import Projection as Projection
-    from dpopt.algorithms.options import Residuals as Residuals
     from dpopt.algorithms.options import SepFEM as SepFEM
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.replay import replay as replay
@@ -97,7 +95,6 @@ if TYPE_CHECKING:
 # tests/repository/test_public_names.py compares the two.
 _PUBLIC_NAMES: dict[str, str] = {
     "Accountant": "dpopt.accounting.accountants",
-    "Adaptive": "dpopt.algorithms.options",
     "Attribute": "dpopt.schema.attribute",
     "AttributeKind": "dpopt.schema.attribute",
     "Auto": "dpopt.algorithms.options",
@@ -115,7 +112,6 @@ _PUBLIC_NAMES: dict[str, str] = {
     "PMW": "dpopt.algorithms.options",
     "PlanRequest": "dpopt.algorithms.options",
     "Projection": "dpopt.algorithms.options",
-    "Residuals": "dpopt.algorithms.options",
     "Rule": "dpopt.schema.rules.rule",
     "Schema": "dpopt.schema.schema",
     "SepFEM": "dpopt.algorithms.options",

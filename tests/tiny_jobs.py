@@ -14,16 +14,16 @@ from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
     NOISE,
     PROJECTION,
     FitPlan,
     MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
+    PlannedStage,
 )
-from dpopt.algorithms.options import MARGINALS, QUERIES
-from dpopt.algorithms.residuals.plan import LEAST_BOUND, PlannedStage, ResidualPlan
+from dpopt.algorithms.measured.stages import LEAST_BOUND
+from dpopt.algorithms.options import MARGINALS, QUERIES, RESIDUALS, SELECTED
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
 from dpopt.queries.distances import UNIT
 from dpopt.releases.job import Job
@@ -46,17 +46,18 @@ PLANS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         SmallDatabasePlan,
         {"records": 3, "selection_range": Decimal("1.5"), "reach": Decimal(2)},
     ),
-    "residuals": (
-        ResidualPlan,
+    RESIDUALS: (
+        MeasuredPlan,
         {
+            "algorithm": PROJECTION,
+            "gaussian": True,
+            "measurements": (),
             "stages": (
                 PlannedStage("residuals up to order 1", 1, False, LEAST_BOUND, 2.0**21),
                 PlannedStage("distances of order 2", 2, True, 4 * UNIT**2, 2.0 * UNIT),
                 PlannedStage("residuals up to order 2", 2, False, LEAST_BOUND, 2.0**21),
             ),
-            "records": 6,
-            "sweeps": 1,
-            "snapshots": 2,
+            "fit": FitPlan(records=6, sweeps=1, snapshots=2, smoothing=None),
         },
     ),
     **{
@@ -78,7 +79,7 @@ def plan_of(algorithm: str, **changes: Any) -> Any:
 def job_of(plan: Any) -> Job:
     """Return the job of a plan whose budget is exactly what it costs."""
     exact = replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
-    measured = isinstance(plan, MeasuredPlan | ResidualPlan)
+    measured = isinstance(plan, MeasuredPlan)
     workload = MARGINALS_OF_TWO if measured else CONJUNCTIONS
     return Job(exact, SCHEMA, workload, {"format": "csv", "rows": None}, {})
 
@@ -94,21 +95,21 @@ def dualquery_job(rounds: int = 3, *, one_way: bool = False) -> Job:
     return job_of(plan_of("dualquery", rounds=rounds, free_attributes=rule, one_way=measured))
 
 
-def measured_job(algorithm: str) -> Job:
-    """Return a job of noise, projection or adaptive."""
+def measured_job(what: str) -> Job:
+    """Return a job of noise, or of projection onto counts or selected marginals."""
     one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), 2, 2.0) for a in range(2))
     everything = (PlannedMeasurement("workload", None, 2, 1.5),)
     plan = MeasuredPlan(
-        algorithm=algorithm,
+        algorithm=NOISE if what == NOISE else PROJECTION,
         size=len(TABLE),
         relation=REPLACE,
         budget=AMPLE,
         gaussian=True,
-        measurements={NOISE: everything, PROJECTION: one_way + everything, ADAPTIVE: one_way}[algorithm],
+        measurements={NOISE: everything, PROJECTION: one_way + everything, SELECTED: one_way}[what],
         selections=PlannedSelections(2, Decimal("0.5"), 2.0, ("max", "l1"), 100)
-        if algorithm == ADAPTIVE
+        if what == SELECTED
         else None,
-        fit=None if algorithm == NOISE else FitPlan(records=6, sweeps=1),
+        fit=None if what == NOISE else FitPlan(records=6, sweeps=1),
     )
     return job_of(plan)
 
@@ -126,8 +127,8 @@ JOBS: dict[str, Callable[[], Job]] = {
     "fem": lambda: job_of(plan_of("fem")),
     NOISE: lambda: measured_job(NOISE),
     PROJECTION: lambda: measured_job(PROJECTION),
-    ADAPTIVE: lambda: measured_job(ADAPTIVE),
-    "residuals": lambda: job_of(plan_of("residuals")),
+    SELECTED: lambda: measured_job(SELECTED),
+    RESIDUALS: lambda: job_of(plan_of(RESIDUALS)),
     "mwem, queries": lambda: multiplicative_job(multiplicative_plan(select=QUERIES), SCHEMA),
     "mwem, marginals": lambda: multiplicative_job(multiplicative_plan(select=MARGINALS), SCHEMA),
     "pmw": lambda: multiplicative_job(multiplicative_plan("pmw", alpha=1.0), SCHEMA),

@@ -18,9 +18,8 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | evaluate.py | a release against its table; NOT private |
 | dualquery/ | DualQuery and DQRS |
 | fem/ | FEM and sepFEM |
-| measured/ | noise, projection and adaptive |
+| measured/ | noise and projection: counts, selected marginals, residuals |
 | multiplicative_weights/ | pmw and mwem |
-| residuals/ | residuals of marginals, measured where they say most |
 | small_database/ | SmallDB, and draws from any other net |
 | after/ | certified and reweighted releases |
 

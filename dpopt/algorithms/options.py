@@ -40,6 +40,7 @@ MOST_SELECTIONS = 10_000
 EXACT_SECONDS = 2.0
 """Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
 QUERIES, MARGINALS = "queries", "marginals"
+RESIDUALS, COUNTS, SELECTED = "residuals", "counts", "selected"
 PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
 UPDATES: dict[str, str] = {
     PAPER: "exp(-alpha/2) where the distribution has too much weight: the lecture's step",
@@ -263,7 +264,10 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Options):
-    """The algorithm with the least predicted mean error, by public values; candidates get the options that they have, too."""
+    """Projection where it measures residuals, else the algorithm with the least predicted mean error, by public values.
+
+    Candidates get the options that they have, too.
+    """
 
     algorithm = AUTO
     solver: SolverName = AUTO
@@ -343,15 +347,31 @@ class SepFEM(FEM):
 
 @dataclass(frozen=True, kw_only=True)
 class Projection(Options):
-    """Noisy counts of the workload, and records that are fitted to them."""
+    """What the workload counts is measured with noise, and records are fitted to it."""
 
     algorithm = "projection"
+    measure: Annotated[
+        str | None,
+        Option(
+            "What is measured: residuals (of marginals, order by order, where they say most; with --accountant zcdp), counts "
+            "(of every query), or selected (in each round the marginal that the records answer worst). If left out residuals "
+            "where they can be, and counts elsewhere; selected where the noise on all marginals would be large.",
+            _one_of("measure", RESIDUALS, COUNTS, SELECTED),
+        ),
+    ] = None
+    selections: Annotated[
+        int | None,
+        Option(
+            "Number of marginals that are selected and measured; 4 to 100, by size and budget, if left out.",
+            _selections,
+        ),
+    ] = None
     records: FittedRecords = None
     smoothing: Annotated[
         float | None,
         Option(
-            "Strength of a prior of independent attributes, as a number of records; 0 for none, chosen by the noise if "
-            "left out.",
+            "Strength of a prior of independent attributes, as a number of records; 0 for none; if left out chosen by the "
+            "noise, and for residuals by what they say.",
             _smoothing,
         ),
     ] = None
@@ -392,6 +412,10 @@ class Projection(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
+        if self.selections is not None and self.measure not in {None, SELECTED}:
+            raise PlanError(
+                f"--selections is for --measure {SELECTED}, found --measure {self.measure}; leave one out"
+            )
         if self.names_solver and (self.smoothing or self.column_generation == 0):
             raise PlanError(
                 "--solver and --pricing-solver work in column generation; leave --smoothing and --column-generation 0 out, or "
@@ -407,31 +431,6 @@ class Projection(Options):
     def names_solver(self) -> bool:
         """Whether records are weighed or found by a solver that the user named."""
         return (self.solver_name, self.pricing_name) != (LOCAL_SEARCH, LOCAL_SEARCH)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Adaptive(Projection):
-    """In each round, the marginal that the records answer worst is selected and measured, and records are fitted again."""
-
-    algorithm = "adaptive"
-    selections: Annotated[
-        int | None,
-        Option(
-            "Number of marginals that are selected and measured; 4 to 100, by size and budget, if left out.",
-            _selections,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Residuals(Options):
-    """Marginals are measured order by order, where they say most beyond what is known, and records fitted to them."""
-
-    algorithm = "residuals"
-    records: Annotated[
-        int | None, Option("Number of records that are fitted with smoothing; 5,000 if left out.", _records)
-    ] = None
-    seed: Seed = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,14 +18,12 @@ from dpopt.algorithms.options import (
     FEM,
     MWEM,
     PMW,
-    Adaptive,
     Auto,
     DualQuery,
     Noise,
     Options,
     PlanRequest,
     Projection,
-    Residuals,
     SepFEM,
     SmallDatabase,
 )
@@ -160,11 +158,6 @@ def _multiplicative(options: type[Options]) -> Algorithm:
 
 _ALL = (
     _measured(Projection, candidate=True),
-    _measured(Adaptive, candidate=True),
-    Algorithm(
-        Residuals, "residuals.plan:ResidualPlan", "residuals.plan:make_residual_plan",
-        "residuals.expected:predict_residuals", None, "residuals.driver",
-    ),
     Algorithm(
         DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
         "dualquery.planning:proven_of_plan", "dualquery.driver", candidate=True, predicts_wide=True, knows_density=True,
@@ -188,6 +181,7 @@ _ALL = (
 )  # fmt: skip
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
+_ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
     **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
@@ -229,7 +223,7 @@ def candidates_for(options: Options) -> tuple[Options, ...]:
 
 def algorithm_of(plan: Plan) -> Algorithm:
     """Return the algorithm that a plan is of."""
-    return ALGORITHMS[plan.algorithm]
+    return _ON_FILE[plan.algorithm]
 
 
 def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
@@ -250,11 +244,11 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
-    if not isinstance(name, str) or name not in ALGORITHMS:
+    if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"
         )
-    return ALGORITHMS[name].read(obj)
+    return _ON_FILE[name].read(obj)
 
 
 def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | None = None) -> PredictedError:

@@ -248,6 +248,8 @@ def choose(
             on_algorithm(algorithm)
             predicted[algorithm] = predict(plans[algorithm], workload, density=request.density)
             considered[algorithm] = encode(predicted[algorithm])
+            if plans[algorithm].leads and not compare:
+                break
         except DpoptError as error:
             considered[algorithm] = {"not_applicable": str(error)}
     possible = {one.algorithm: predicted.get(one.algorithm) for one in candidates if one.algorithm in plans}
@@ -259,8 +261,10 @@ def choose(
     known = {name: errors for name, errors in possible.items() if errors is not None}
     if not known:
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
-    best = next(name for name in known if name in _ties(known))
-    return Choice(plans[best], known[best], _because(best, known), considered)
+    leaders = [name for name in known if plans[name].leads]
+    best = leaders[0] if leaders else next(name for name in known if name in _ties(known))
+    because = plans[best].chosen_by if leaders else _because(best, known)
+    return Choice(plans[best], known[best], because, considered)
 
 
 def _is_wide(workload: Workload, density: float | None) -> bool:

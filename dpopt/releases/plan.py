@@ -67,7 +67,7 @@ class Plan(ABC):
     """
 
     __slots__ = ()
-    left_out: ClassVar[Mapping[str, str]] = {}
+    left_out: ClassVar[Mapping[str, Any]] = {}
     """Fields that came later, and the value with which older files go on."""
     algorithm: str
     """Name of the algorithm, as on the command line."""
@@ -96,6 +96,11 @@ class Plan(ABC):
     def encoding(self) -> Encoding:
         """How a synthetic record is coded: one value per attribute, unless the algorithm says otherwise."""
         return Encoding.RECORDS
+
+    @property
+    def leads(self) -> bool:
+        """Whether `auto` takes it wherever it can be had, without comparing predictions."""
+        return False
 
     @property
     def answers_only(self) -> bool:

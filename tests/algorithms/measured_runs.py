@@ -10,14 +10,15 @@ from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
     NOISE,
+    PROJECTION,
     WORKLOAD,
     FitPlan,
     MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
 )
+from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -28,8 +29,17 @@ from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
 from tests.noises import NoNoise
 
+MEASURED = (NOISE, COUNTS, SELECTED)
+"""Noise alone, and what records are projected onto."""
 FIT = FitPlan(records=30, sweeps=2)
 CLAUSES = "conjunctions:2,count=20,seed=3"
+
+
+def named(what: str) -> dict[str, Any]:
+    """Return the options of `synthesize` that ask for it."""
+    return {"algorithm": NOISE} if what == NOISE else {"algorithm": PROJECTION, "measure": what}
+
+
 AMPLE_RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 AMPLE_EPSILON = Budget(1e9, 0.0, None, Accountant.PURE)
 SELECTIONS = PlannedSelections(3, Decimal("0.5"), 3.0, ("max", "l1"), 1000)
@@ -52,7 +62,7 @@ def exact_budget(plan: MeasuredPlan) -> MeasuredPlan:
 
 
 def measured_plan(
-    algorithm: str,
+    what: str,
     *,
     text: str = "marginals:2",
     schema: Schema = SCHEMA,
@@ -65,22 +75,22 @@ def measured_plan(
     one = 1 if relation is ADD_REMOVE else 2
     one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), one, 4.0) for a in range(len(schema)))
     sensitivity = moved_by(parse_workload(text, schema), relation)
-    everything = () if algorithm == ADAPTIVE else (PlannedMeasurement(WORKLOAD, None, sensitivity, 3.5),)
+    everything = () if what == SELECTED else (PlannedMeasurement(WORKLOAD, None, sensitivity, 3.5),)
     usual = MeasuredPlan(
-        algorithm=algorithm,
+        algorithm=NOISE if what == NOISE else PROJECTION,
         size=size,
         relation=relation,
         budget=AMPLE_RHO if gaussian else AMPLE_EPSILON,
         gaussian=gaussian,
-        measurements=everything if algorithm == NOISE else (*one_way, *everything),
-        selections=SELECTIONS if algorithm == ADAPTIVE else None,
-        fit=None if algorithm == NOISE else FIT,
+        measurements=everything if what == NOISE else (*one_way, *everything),
+        selections=SELECTIONS if what == SELECTED else None,
+        fit=None if what == NOISE else FIT,
     )
     return exact_budget(replace(usual, **changes))
 
 
 def measured_job(
-    algorithm: str,
+    what: str,
     *,
     text: str = "marginals:2",
     schema: Schema = SCHEMA,
@@ -88,7 +98,7 @@ def measured_job(
     **changes: Any,
 ) -> Job:
     """Return the public inputs of a small run that measures."""
-    plan = measured_plan(algorithm, text=text, schema=schema, **changes)
+    plan = measured_plan(what, text=text, schema=schema, **changes)
     return Job(plan, schema, parse_workload(text, schema), output or {}, {"versions": {"dpopt": "test"}})
 
 

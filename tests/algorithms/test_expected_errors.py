@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms import registry
-from dpopt.algorithms.options import PlanRequest, Residuals
-from dpopt.algorithms.release import release
-from dpopt.algorithms.residuals import expected as module
-from dpopt.algorithms.residuals.expected import (
+from dpopt.algorithms.measured import expected as module
+from dpopt.algorithms.measured.expected import (
     DISTANCES,
     FOUND,
     LEVELS,
@@ -22,7 +20,11 @@ from dpopt.algorithms.residuals.expected import (
     likely_largest,
     predict_residuals,
 )
-from dpopt.algorithms.residuals.plan import ResidualPlan, make_residual_plan, sets_of
+from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.planning import make_measured_plan
+from dpopt.algorithms.measured.stages import sets_of
+from dpopt.algorithms.options import PlanRequest, Projection
+from dpopt.algorithms.release import release
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -42,9 +44,9 @@ SCHEMA = Schema(
 )
 
 
-def plan_for(rho: float, asked: Workload, size: int = ROWS, relation: Any = ADD_REMOVE) -> ResidualPlan:
+def plan_for(rho: float, asked: Workload, size: int = ROWS, relation: Any = ADD_REMOVE) -> MeasuredPlan:
     budget = request(rho).budget
-    return make_residual_plan(PlanRequest(size, relation, budget, Residuals()), asked)
+    return make_measured_plan(PlanRequest(size, relation, budget, Projection()), asked)
 
 
 def expected_once(asked: Asked, population: Population, scales: np.ndarray, x: np.ndarray) -> Any:

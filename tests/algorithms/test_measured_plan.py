@@ -18,19 +18,18 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured import plan as module
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
-    MEASURED,
     NOISE,
-    PROJECTION,
     FitPlan,
     MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
+    PlannedStage,
     candidate_marginals,
     domains_of,
     expected_errors,
     parts_of,
 )
+from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import read_plan
 from dpopt.errors import AccountingError, BudgetError, DpoptError, PlanError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
@@ -41,7 +40,14 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import MemoryJournal
-from tests.algorithms.measured_runs import CLAUSES, SELECTIONS, measured_job, measured_plan, moved_by
+from tests.algorithms.measured_runs import (
+    CLAUSES,
+    MEASURED,
+    SELECTIONS,
+    measured_job,
+    measured_plan,
+    moved_by,
+)
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, SCHEMA, plan, workload
 from tests.tiny_measuring import marginals
 
@@ -65,7 +71,7 @@ def test_a_plan_with_every_option_reads_back_exactly() -> None:
     weighed = FitPlan(records=9, sweeps=0, columns=4)
     for fit in (smooth, weighed):
         made = measured_plan(
-            ADAPTIVE,
+            SELECTED,
             fit=fit,
             selections=PlannedSelections(2, Decimal("0.1250"), 1.75, ("l1",), 64),
             chosen_by="a test",
@@ -117,7 +123,7 @@ def test_what_is_reserved_is_what_the_private_side_computes(
 
 
 def test_replacing_a_record_costs_twice_the_rho_of_adding_one() -> None:
-    for algorithm in (NOISE, PROJECTION):
+    for algorithm in (NOISE, COUNTS):
         one, two = (
             measured_plan(algorithm, relation=relation).budget.rho for relation in (ADD_REMOVE, REPLACE)
         )
@@ -126,7 +132,7 @@ def test_replacing_a_record_costs_twice_the_rho_of_adding_one() -> None:
 
 
 def test_rounds_take_turns_with_their_scores_and_have_names_of_their_own() -> None:
-    made = measured_plan(ADAPTIVE)
+    made = measured_plan(SELECTED)
     assert [SELECTIONS.score(number) for number in (1, 2, 3)] == ["max", "l1", "max"]
     assert [charge.label for charge in made.charges()[-6:]] == [
         "selection of round 1",
@@ -140,7 +146,7 @@ def test_rounds_take_turns_with_their_scores_and_have_names_of_their_own() -> No
 
 def test_a_budget_below_the_charges_is_refused_before_a_ledger_exists() -> None:
     for gaussian in (True, False):
-        made = measured_job(PROJECTION, gaussian=gaussian)
+        made = measured_job(COUNTS, gaussian=gaussian)
         made.ledger(None)
         assert isinstance(made.plan, MeasuredPlan)
         budget = made.plan.budget
@@ -153,28 +159,37 @@ def test_a_budget_below_the_charges_is_refused_before_a_ledger_exists() -> None:
             replace(made, plan=replace(made.plan, budget=short)).ledger(None)
 
 
+STAGES = (PlannedStage("residuals up to order 1", 1, False, 2**40, 2.0**21),)
+OF_RESIDUALS = {"measurements": (), "stages": STAGES}
 FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
-    "another algorithm": (PROJECTION, {"algorithm": "magic"}, "the algorithm is one of noise, projection"),
-    "no records": (PROJECTION, {"size": 0}, "the public size must be a whole number of at least 1"),
-    "half a record": (PROJECTION, {"size": 1.5}, "the public size must be a whole number"),
-    "a negative seed": (PROJECTION, {"seed": -1}, "the seed must be a whole number of at least 0"),
-    "a large seed": (PROJECTION, {"seed": 2**31}, "the seed must be at most 2,147,483,647"),
-    "nothing measured": (PROJECTION, {"measurements": ()}, "measures at least one set of counts"),
+    "another algorithm": (COUNTS, {"algorithm": "magic"}, "the algorithm is one of noise, projection"),
+    "no records": (COUNTS, {"size": 0}, "the public size must be a whole number of at least 1"),
+    "half a record": (COUNTS, {"size": 1.5}, "the public size must be a whole number"),
+    "a negative seed": (COUNTS, {"seed": -1}, "the seed must be a whole number of at least 0"),
+    "a large seed": (COUNTS, {"seed": 2**31}, "the seed must be at most 2,147,483,647"),
+    "nothing measured": (COUNTS, {"measurements": ()}, "measures counts or residuals at least once"),
     "one name twice": (
-        PROJECTION,
+        COUNTS,
         {"measurements": (PlannedMeasurement("a", (0,), 2, 1.0), PlannedMeasurement("a", (1,), 2, 1.0))},
         "each under a name of its own",
     ),
-    "a projection that selects": (PROJECTION, {"selections": SELECTIONS}, "if and only if the algorithm"),
-    "adaptive without selections": (ADAPTIVE, {"selections": None}, "if and only if the algorithm"),
+    "counts and residuals": (COUNTS, {"stages": STAGES}, "measures counts or residuals at least once"),
+    "noise that selects": (NOISE, {"selections": SELECTIONS}, "for records that are fitted to them"),
+    "residuals and selections": (
+        COUNTS,
+        {**OF_RESIDUALS, "selections": SELECTIONS},
+        "no marginal is selected",
+    ),
+    "residuals with Laplace noise": (COUNTS, {**OF_RESIDUALS, "gaussian": False}, "with Gaussian noise"),
+    "counts smoothed by residuals": (COUNTS, {"fit": FitPlan(smoothing=None)}, "give a number for counts"),
     "noise that fits": (NOISE, {"fit": FitPlan()}, "unless the algorithm releases noisy answers alone"),
-    "a projection that fits nothing": (PROJECTION, {"fit": None}, "unless the algorithm releases noisy"),
+    "a projection that fits nothing": (COUNTS, {"fit": None}, "unless the algorithm releases noisy"),
     "a name that a round has": (
-        ADAPTIVE,
+        SELECTED,
         {"measurements": (PlannedMeasurement("round 2", (0,), 2, 1.0),)},
         "each under a name of its own",
     ),
-    "more records than can be scored": (ADAPTIVE, {"fit": FitPlan(records=2_000_000)}, "at most 1,048,575"),
+    "more records than can be scored": (SELECTED, {"fit": FitPlan(records=2_000_000)}, "at most 1,048,575"),
     "no scale": (NOISE, {"measurements": (PlannedMeasurement("a", None, 2, 0.0),)}, "found noise scale 0.0"),
     "a scale that is none": (
         NOISE,
@@ -244,7 +259,7 @@ DAMAGED: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_plan_is_refused(name: str) -> None:
-    obj = measured_plan(ADAPTIVE).to_json()
+    obj = measured_plan(SELECTED).to_json()
     DAMAGED[name](obj)
     with pytest.raises((PlanError, AccountingError)):
         read_plan(json.loads(json.dumps(obj)))
@@ -252,7 +267,7 @@ def test_a_damaged_plan_is_refused(name: str) -> None:
 
 def test_a_plan_of_another_algorithm_is_named() -> None:
     with pytest.raises(PlanError, match="expected a release of dualquery, found one of projection"):
-        DualQueryPlan.of(measured_plan(PROJECTION))
+        DualQueryPlan.of(measured_plan(COUNTS))
     assert DualQueryPlan.of(plan()) == plan()
 
 
@@ -330,22 +345,22 @@ def test_very_many_marginals_are_refused_without_listing_every_part(monkeypatch:
 
 
 def test_a_workload_of_single_attributes_selects_single_attributes() -> None:
-    made = measured_plan(ADAPTIVE, text="marginals:1")
+    made = measured_plan(SELECTED, text="marginals:1")
     found = candidate_marginals(made, workload("marginals:1"))
     assert found is not None
     assert sets_of(found) == [(0,), (1,), (2,), (3,)]
 
 
 def test_wider_workloads_select_pairs_and_more() -> None:
-    made = measured_plan(ADAPTIVE, text="marginals:3")
+    made = measured_plan(SELECTED, text="marginals:3")
     found = candidate_marginals(made, workload("marginals:3"))
     assert found is not None
     assert {len(part) for part in sets_of(found)} == {2, 3}
 
 
 def test_plans_without_selections_and_workloads_without_marginals_have_no_candidates() -> None:
-    assert candidate_marginals(measured_plan(PROJECTION), workload()) is None
-    assert candidate_marginals(measured_plan(ADAPTIVE), workload(CLAUSES)) is None
+    assert candidate_marginals(measured_plan(COUNTS), workload()) is None
+    assert candidate_marginals(measured_plan(SELECTED), workload(CLAUSES)) is None
 
 
 def test_the_domains_are_those_of_the_workload_or_of_the_schema() -> None:

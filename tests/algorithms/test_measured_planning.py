@@ -8,22 +8,21 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
+from dpopt.algorithms.measured.plan import MEASURED as NAMES
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
-    MEASURED,
     NOISE,
-    PROJECTION,
     FitPlan,
     MeasuredPlan,
     candidate_marginals,
     planned_queries,
 )
 from dpopt.algorithms.measured.planning import make_measured_plan
+from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.algorithms.measured_runs import CLAUSES, moved_by
+from tests.algorithms.measured_runs import CLAUSES, moved_by, named
 from tests.algorithms.small_runs import ADD_REMOVE, workload
 
 SIZE = 5000
@@ -39,22 +38,27 @@ FORMS = [
     (NOISE, "marginals:2"),
     (NOISE, CLAUSES),
     (NOISE, "parity:3,count=10,seed=1"),
-    (PROJECTION, "marginals:1"),
-    (PROJECTION, "marginals:3"),
-    (PROJECTION, "marginals:2,count=2,seed=1"),
-    (PROJECTION, CLAUSES),
-    (ADAPTIVE, "marginals:1"),
-    (ADAPTIVE, "marginals:2"),
-    (ADAPTIVE, "marginals:3"),
+    (COUNTS, "marginals:1"),
+    (COUNTS, "marginals:3"),
+    (COUNTS, "marginals:2,count=2,seed=1"),
+    (COUNTS, CLAUSES),
+    (SELECTED, "marginals:1"),
+    (SELECTED, "marginals:2"),
+    (SELECTED, "marginals:3"),
 ]
 
 
-def planned(algorithm: str, text: str = "marginals:2", *, size: int = SIZE, **options: Any) -> MeasuredPlan:
+def terms(what: str, **options: Any) -> Terms:
+    """Return the terms of a release by what is measured."""
+    return Terms.of(**named(what), **options)
+
+
+def planned(what: str, text: str = "marginals:2", *, size: int = SIZE, **options: Any) -> MeasuredPlan:
     given: dict[str, Any] = {"rho": 0.02} if not {"rho", "epsilon"} & set(options) else {}
-    return make_measured_plan(Terms.of(algorithm, **given, **options).request(size), workload(text))
+    return make_measured_plan(terms(what, **given, **options).request(size), workload(text))
 
 
-@pytest.mark.parametrize("algorithm", [PROJECTION, ADAPTIVE])
+@pytest.mark.parametrize("algorithm", [COUNTS, SELECTED])
 def test_a_named_solver_makes_a_plan_with_column_generation(algorithm: str) -> None:
     made = planned(algorithm, solver="clarabel", pricing_solver="cp-sat")
     assert made.fit is not None
@@ -71,25 +75,25 @@ def test_more_records_than_a_solver_takes_are_refused_with_how_many_it_takes(
 ) -> None:
     options: dict[str, Any] = {"solver": "clarabel", "neighbours": relation.value}
     with pytest.raises(PlanError, match=r"9,000,000 records in .* Give --records ([0-9,]+)") as refusal:
-        planned(PROJECTION, records=9_000_000, **options)
+        planned(COUNTS, records=9_000_000, **options)
     most = int(str(refusal.value).split("--records ")[1].split(", or")[0].replace(",", ""))
-    assert planned(PROJECTION, records=most, **options).fit is not None
+    assert planned(COUNTS, records=most, **options).fit is not None
     with pytest.raises(PlanError, match="at most"):
-        planned(PROJECTION, records=most + 1, **options)
-    assert planned(PROJECTION, records=9_000_000, neighbours=relation.value).fit is not None
+        planned(COUNTS, records=most + 1, **options)
+    assert planned(COUNTS, records=9_000_000, neighbours=relation.value).fit is not None
 
 
 @pytest.mark.solver("clarabel")
 @pytest.mark.parametrize("budget", ["rho", "pure"])
 def test_a_solver_that_takes_cones_allocates_the_noise(budget: str) -> None:
-    own = planned(PROJECTION, "marginals:3", **BUDGETS[budget])
-    made = planned(PROJECTION, "marginals:3", solver="clarabel", **BUDGETS[budget])
+    own = planned(COUNTS, "marginals:3", **BUDGETS[budget])
+    made = planned(COUNTS, "marginals:3", solver="clarabel", **BUDGETS[budget])
     assert "solved by clarabel" in made.chosen_by
     assert [one.name for one in made.measurements] == [one.name for one in own.measurements]
     scales = [[one.scale for one in plan.measurements] for plan in (made, own)]
     assert scales[0] == pytest.approx(scales[1], rel=1e-2)
     assert made.budget.allows(made.charges())
-    other = planned(PROJECTION, "marginals:3", solver="osqp", **BUDGETS[budget])
+    other = planned(COUNTS, "marginals:3", solver="osqp", **BUDGETS[budget])
     assert other.measurements == own.measurements
 
 
@@ -97,7 +101,7 @@ def test_a_solver_that_takes_cones_allocates_the_noise(budget: str) -> None:
 @pytest.mark.parametrize("other", [{"smoothing": 3.0}, {"column_generation": 0}])
 def test_a_solver_without_column_generation_is_refused(option: str, other: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="work in column generation"):
-        planned(PROJECTION, **{**other, option: "cp-sat"})
+        planned(COUNTS, **{**other, option: "cp-sat"})
 
 
 @pytest.mark.parametrize(("algorithm", "text"), FORMS)
@@ -132,7 +136,7 @@ def test_noise_measures_every_query_with_the_sensitivity_of_the_workload(
 
 
 def test_a_projection_of_marginals_measures_parts_of_them() -> None:
-    made = planned(PROJECTION, "marginals:3")
+    made = planned(COUNTS, "marginals:3")
     wanted = workload("marginals:3").marginals
     assert wanted is not None
     whole = [set(wanted.attributes_of(number)) for number in range(len(wanted))]
@@ -144,7 +148,7 @@ def test_a_projection_of_marginals_measures_parts_of_them() -> None:
 
 
 def test_a_projection_of_clauses_measures_attributes_first_and_then_every_clause() -> None:
-    made = planned(PROJECTION, CLAUSES)
+    made = planned(COUNTS, CLAUSES)
     first, last = made.measurements
     assert (first.attributes, first.sensitivity) == ((), 4)
     assert planned_queries(workload(CLAUSES), first).attributes.tolist() == [[0], [1], [2], [3]]
@@ -153,7 +157,7 @@ def test_a_projection_of_clauses_measures_attributes_first_and_then_every_clause
 
 
 def test_an_adaptive_plan_starts_from_single_attributes_and_selects_within_its_candidates() -> None:
-    made = planned(ADAPTIVE, "marginals:3")
+    made = planned(SELECTED, "marginals:3")
     assert [one.attributes for one in made.measurements] == [(0,), (1,), (2,), (3,)]
     assert made.selections is not None
     candidates = candidate_marginals(made, workload("marginals:3"))
@@ -165,7 +169,7 @@ def test_an_adaptive_plan_starts_from_single_attributes_and_selects_within_its_c
 
 def test_the_user_fixes_the_number_of_selections() -> None:
     for rounds in (1, 2, 17):
-        made = planned(ADAPTIVE, selections=rounds)
+        made = planned(SELECTED, selections=rounds)
         assert made.selections is not None
         assert made.selections.rounds == rounds
         assert made.budget.allows(made.charges())
@@ -176,7 +180,7 @@ def test_a_larger_table_or_budget_selects_no_fewer_marginals() -> None:
     queries = parse_workload("marginals:2", schema)
 
     def rounds(size: int, rho: float) -> int:
-        made = make_measured_plan(Terms.of(ADAPTIVE, rho=rho).request(size), queries)
+        made = make_measured_plan(terms(SELECTED, rho=rho).request(size), queries)
         assert made.selections is not None
         return made.selections.rounds
 
@@ -197,7 +201,7 @@ FITTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", FITTED)
-@pytest.mark.parametrize("algorithm", [PROJECTION, ADAPTIVE])
+@pytest.mark.parametrize("algorithm", [COUNTS, SELECTED])
 def test_records_are_fitted_as_the_user_says(algorithm: str, name: str) -> None:
     options, expected = FITTED[name]
     fit = planned(algorithm, **options).fit
@@ -205,37 +209,38 @@ def test_records_are_fitted_as_the_user_says(algorithm: str, name: str) -> None:
     assert {key: getattr(fit, key) for key in expected} == expected
 
 
+def smoothing(what: str, text: str = "marginals:2", **options: Any) -> float:
+    """Return the smoothing that a plan chooses."""
+    fit = planned(what, text, **options).fit
+    assert fit is not None
+    assert fit.smoothing is not None
+    return fit.smoothing
+
+
 def test_smoothing_follows_from_the_ratio_of_size_to_noise() -> None:
     """More budget, or more records, means less pull towards independent attributes in proportion to the records."""
     usual, larger, richer = (
-        planned(PROJECTION, size=size, rho=rho).fit
-        for size, rho in ((SIZE, 0.02), (2 * SIZE, 0.02), (SIZE, 0.08))
+        smoothing(COUNTS, size=size, rho=rho) for size, rho in ((SIZE, 0.02), (2 * SIZE, 0.02), (SIZE, 0.08))
     )
-    assert usual is not None
-    assert larger is not None
-    assert richer is not None
-    assert larger.smoothing == pytest.approx(2 * usual.smoothing, rel=1e-3)
-    assert richer.smoothing == pytest.approx(2 * usual.smoothing, rel=1e-3)
+    assert larger == pytest.approx(2 * usual, rel=1e-3)
+    assert richer == pytest.approx(2 * usual, rel=1e-3)
 
 
 def test_clauses_that_are_many_for_the_values_are_fitted_without_smoothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    few = planned(PROJECTION, CLAUSES).fit
-    assert few is not None
-    assert few.smoothing > 0
+    assert smoothing(COUNTS, CLAUSES) > 0
     monkeypatch.setattr(module, "CLAUSES_PER_VALUE", 0.1)
-    many, marginals = planned(PROJECTION, CLAUSES).fit, planned(PROJECTION).fit
+    many = planned(COUNTS, CLAUSES).fit
     assert many is not None
     assert (many.smoothing, many.records, many.snapshots) == (0.0, 20_000, 1)
-    assert marginals is not None
-    assert marginals.smoothing > 0
+    assert smoothing(COUNTS) > 0
 
 
 REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
-    "adaptive on clauses": (ADAPTIVE, CLAUSES, {}, PlanError, "this workload has none; use projection"),
+    "adaptive on clauses": (SELECTED, CLAUSES, {}, PlanError, "this workload has none; use --measure counts"),
     "gdp": (
-        PROJECTION,
+        COUNTS,
         "marginals:2",
         {"epsilon": 1.0, "delta": 1e-9, "accountant": "gdp"},
         PlanError,
@@ -249,7 +254,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
         "found theorem",
     ),
     "per-round": (
-        ADAPTIVE,
+        SELECTED,
         "marginals:2",
         {"epsilon": 1.0, "delta": 1e-9, "accountant": "per-round"},
         PlanError,
@@ -257,13 +262,13 @@ REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
     ),
     "no budget": (NOISE, "marginals:2", {"rho": 0.0}, PlanError, "rho = 0.0 leaves nothing to measure with"),
     "no pure budget": (
-        ADAPTIVE,
+        SELECTED,
         "marginals:2",
         {"epsilon": 0.0, "accountant": "pure"},
         PlanError,
         "leaves nothing to measure with; raise the budget",
     ),
-    "a budget beyond any noise": (PROJECTION, CLAUSES, {"rho": 1e-40}, AccountingError, "change the budget"),
+    "a budget beyond any noise": (COUNTS, CLAUSES, {"rho": 1e-40}, AccountingError, "change the budget"),
 }
 
 
@@ -274,13 +279,13 @@ def test_what_an_algorithm_cannot_serve_is_refused(name: str) -> None:
         planned(algorithm, text, **options)
 
 
-@pytest.mark.parametrize("algorithm", [NOISE, PROJECTION])
+@pytest.mark.parametrize("algorithm", [NOISE, COUNTS])
 @pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
 def test_more_counts_than_a_transcript_holds_are_refused(
     algorithm: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)) - 1)
-    with pytest.raises(PlanError, match="Use adaptive, fem or dualquery"):
+    with pytest.raises(PlanError, match="--measure selected, fem or dualquery"):
         planned(algorithm, text)
     monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)))
     planned(algorithm, text)
@@ -289,11 +294,11 @@ def test_more_counts_than_a_transcript_holds_are_refused(
 @pytest.mark.parametrize("selections", [0, -1, 1.5])
 def test_a_number_of_selections_that_is_none_is_refused(selections: Any) -> None:
     with pytest.raises(PlanError, match="the number of selections must be a whole number"):
-        planned(ADAPTIVE, selections=selections)
+        planned(SELECTED, selections=selections)
 
 
 def test_the_range_of_a_selection_is_an_exact_decimal_below_its_share() -> None:
-    made = planned(ADAPTIVE, rho=0.02, neighbours=ADD_REMOVE.value)
+    made = planned(SELECTED, rho=0.02, neighbours=ADD_REMOVE.value)
     assert made.selections is not None
     assert isinstance(made.selections.step, Decimal)
     share = 0.02 * (1 - module.ONE_WAY_SHARE) * module.SELECTION_SHARE / made.selections.rounds
@@ -302,7 +307,7 @@ def test_the_range_of_a_selection_is_an_exact_decimal_below_its_share() -> None:
 
 
 def test_every_algorithm_is_planned_by_its_name() -> None:
-    for algorithm in MEASURED:
+    for algorithm in NAMES:
         request = Terms.of(algorithm, rho=0.02).request(SIZE)
         assert plan_of(request, workload()) == make_measured_plan(request, workload())
     with pytest.raises(PlanError, match="found 'magic'"):

@@ -25,8 +25,6 @@ from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.measured.fitting import UNITS, merged
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
-    MEASURED,
     NOISE,
     PROJECTION,
     FitPlan,
@@ -34,6 +32,7 @@ from dpopt.algorithms.measured.plan import (
     PlannedSelections,
     check_sensitivities,
 )
+from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
@@ -49,7 +48,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
-from tests.algorithms.measured_runs import CLAUSES, FIT, measured_job, noiseless, scripted
+from tests.algorithms.measured_runs import CLAUSES, FIT, MEASURED, measured_job, named, noiseless, scripted
 from tests.algorithms.small_runs import (
     ADD_REMOVE,
     ROWS,
@@ -64,15 +63,15 @@ from tests.algorithms.test_release_with_rules import RULED, obeys
 from tests.noises import NoNoise
 from tests.strategies import naive_truth
 
-FITTED = (PROJECTION, ADAPTIVE)
+FITTED = (COUNTS, SELECTED)
 FORMS = [
     (NOISE, "marginals:2"),
     (NOISE, CLAUSES),
-    (PROJECTION, "marginals:2"),
-    (PROJECTION, CLAUSES),
-    (PROJECTION, "parity:2,count=12,seed=1"),
-    (ADAPTIVE, "marginals:1"),
-    (ADAPTIVE, "marginals:3"),
+    (COUNTS, "marginals:2"),
+    (COUNTS, CLAUSES),
+    (COUNTS, "parity:2,count=12,seed=1"),
+    (SELECTED, "marginals:1"),
+    (SELECTED, "marginals:3"),
 ]
 
 
@@ -116,13 +115,13 @@ def test_records_are_feasible_and_their_weights_sum_to_one(algorithm: str, text:
     truth = naive_truth(workload(text).clauses, records.distinct)
     assert made.answers() == pytest.approx(truth @ records.weights)
     assert made.rounds == ()
-    assert f"SyntheticRelease({algorithm}, {len(records.distinct)} distinct records" in repr(made)
+    assert f"SyntheticRelease({PROJECTION}, {len(records.distinct)} distinct records" in repr(made)
 
 
 def test_what_a_release_states_of_its_measurements_and_of_its_fit() -> None:
-    made = release(dataset(), measured_job(ADAPTIVE), None)
+    made = release(dataset(), measured_job(SELECTED), None)
     statement = made.statement
-    assert statement["algorithm"] == ADAPTIVE
+    assert statement["algorithm"] == PROJECTION
     assert statement["answers"] is None
     assert statement["chosen"] is None
     assert "certificates" not in statement
@@ -142,7 +141,7 @@ def test_what_a_release_states_of_its_measurements_and_of_its_fit() -> None:
 def test_exact_counts_give_answers_that_lie_near_them() -> None:
     """Without noise the fit is to the truth, and sharp selections leave no marginal out: 300 records come within a few."""
     fit, sharp = FitPlan(records=300, sweeps=10), PlannedSelections(6, Decimal(200), 3.0, ("l1",), 1000)
-    jobs = (measured_job(PROJECTION, fit=fit), measured_job(ADAPTIVE, fit=fit, selections=sharp))
+    jobs = (measured_job(COUNTS, fit=fit), measured_job(SELECTED, fit=fit, selections=sharp))
     for job in jobs:
         found = evaluate(release(dataset(), job, None, sources=noiseless()), dataset())
         assert found["max_error"] < 0.02
@@ -151,19 +150,19 @@ def test_exact_counts_give_answers_that_lie_near_them() -> None:
 
 def test_column_generation_weighs_records_and_bounds_how_much_better_any_fit() -> None:
     fit = FitPlan(records=50, sweeps=2, columns=200, gap=0.0)
-    made = release(dataset(), measured_job(PROJECTION, fit=fit), None)
+    made = release(dataset(), measured_job(COUNTS, fit=fit), None)
     certificate = made.statement["certificate"]
     assert 0 <= certificate["lower_bound"] <= certificate["objective"]
     assert certificate["gap"] == certificate["objective"] - certificate["lower_bound"]
     assert certificate["gap"] < 1e-2 * max(1.0, certificate["objective"])
     assert made.records.weights.sum() == pytest.approx(1)
-    plain = release(dataset(), measured_job(PROJECTION, fit=replace(fit, columns=0)), None)
+    plain = release(dataset(), measured_job(COUNTS, fit=replace(fit, columns=0)), None)
     assert plain.statement["certificate"]["lower_bound"] is None
 
 
 def test_smoothed_records_are_kept_several_times() -> None:
     fit = FitPlan(records=20, sweeps=1, snapshots=4, smoothing=5.0)
-    made = release(dataset(), measured_job(PROJECTION, fit=fit), None)
+    made = release(dataset(), measured_job(COUNTS, fit=fit), None)
     assert int(made.records.multiplicity.sum()) == 80
 
 
@@ -363,11 +362,11 @@ def test_weighed_and_smoothed_records_obey_every_rule() -> None:
         FitPlan(records=30, sweeps=1, columns=10),
         FitPlan(records=30, sweeps=1, snapshots=2, smoothing=9.0),
     ):
-        made = release(dataset(), measured_job(PROJECTION, schema=RULED, fit=fit), None)
+        made = release(dataset(), measured_job(COUNTS, schema=RULED, fit=fit), None)
         assert obeys(RULED, made.records.distinct)
 
 
-@pytest.mark.parametrize("algorithm", [PROJECTION, ADAPTIVE])
+@pytest.mark.parametrize("algorithm", [COUNTS, SELECTED])
 def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_before_anything_is_spent(
     tmp_path: Path, algorithm: str
 ) -> None:
@@ -387,7 +386,7 @@ def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_befor
     )
     table = PrivateDataset.from_codes(schema, [np.zeros(50, dtype=np.int64), np.zeros(50, dtype=np.int64)])
     workload = parse_workload("marginals:1,occurring", schema)
-    settings = Terms.of(algorithm=algorithm, epsilon=1.0, delta=1e-6)
+    settings = Terms.of(**named(algorithm), epsilon=1.0, delta=1e-6)
     plan = plan_of(settings.request(50), workload)
     with pytest.raises(PlanError, match="codes that occur"):
         release(table, Job(plan, schema, workload, {}, {}), tmp_path / "out")
@@ -501,7 +500,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize(
     ("algorithm", "name"),
-    [(PROJECTION, name) for name in FORGERIES] + [(ADAPTIVE, name) for name in (*FORGERIES, *OF_SELECTIONS)],
+    [(COUNTS, name) for name in FORGERIES] + [(SELECTED, name) for name in (*FORGERIES, *OF_SELECTIONS)],
 )
 def test_a_forged_transcript_is_refused(
     finished: dict[str, Path], tmp_path: Path, algorithm: str, name: str
@@ -544,7 +543,7 @@ def test_a_changed_plan_is_refused(finished: dict[str, Path], tmp_path: Path, al
 
 
 def test_selections_are_measured_as_the_transcript_says(finished: dict[str, Path]) -> None:
-    entries = read_journal(finished[ADAPTIVE] / "transcript.jsonl").entries
+    entries = read_journal(finished[SELECTED] / "transcript.jsonl").entries
     kinds = [entry["kind"] for entry in entries]
     assert kinds == ["reserve", *["charge", "measurement"] * 4, *["charge", "selection", "charge", "measurement"] * 3,
                      "records", "finish"]  # fmt: skip
@@ -554,7 +553,7 @@ def test_selections_are_measured_as_the_transcript_says(finished: dict[str, Path
 
 def test_progress_names_the_marginals_that_were_selected(tmp_path: Path) -> None:
     reported = Heard()
-    release(dataset(), measured_job(ADAPTIVE), tmp_path / "out", progress=reported)
+    release(dataset(), measured_job(SELECTED), tmp_path / "out", progress=reported)
     entries = read_journal(tmp_path / "out" / "transcript.jsonl").entries
     pairs = [f"{one} x {two}" for one, two in combinations(SCHEMA.names, 2)]
     chosen = [pairs[entry["candidate"]] for entry in entries if entry["kind"] == "selection"]
@@ -564,7 +563,7 @@ def test_progress_names_the_marginals_that_were_selected(tmp_path: Path) -> None
 
 def test_progress_counts_sweeps_and_rounds_of_column_generation(tmp_path: Path) -> None:
     reported = Heard()
-    job = measured_job(PROJECTION, fit=FitPlan(records=30, sweeps=2, columns=5))
+    job = measured_job(COUNTS, fit=FitPlan(records=30, sweeps=2, columns=5))
     release(dataset(), job, tmp_path / "out", progress=reported)
     numbers = [number for number, _, _ in reported.steps]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -581,7 +580,7 @@ def test_one_call_with_the_defaults_of_an_algorithm(tmp_path: Path, algorithm: s
         SCHEMA,
         "marginals:2",
         out=tmp_path / "out",
-        algorithm=algorithm,
+        **named(algorithm),
         epsilon=2.0,
         delta=1e-9,
         accountant=accountant,

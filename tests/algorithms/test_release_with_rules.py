@@ -14,7 +14,7 @@ from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.algorithms.fem import driver as fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
-from dpopt.algorithms.measured.plan import ADAPTIVE, MEASURED, PROJECTION
+from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.synthesize import synthesize
@@ -29,7 +29,7 @@ from dpopt.schema.schema import Schema
 from dpopt.solvers import registry
 from dpopt.transcript.journal import read_journal
 from dpopt.transcript.past import Past
-from tests.algorithms.measured_runs import CLAUSES, FIT, measured_job
+from tests.algorithms.measured_runs import CLAUSES, FIT, MEASURED, measured_job
 from tests.algorithms.small_runs import (
     AMPLE,
     REPLACE,
@@ -174,7 +174,7 @@ def test_the_first_round_starts_from_a_feasible_record(monkeypatch: pytest.Monke
 
 
 PLAYED = ("dualquery", "dqrs", *FEM_ALGORITHMS)
-FITTED = (PROJECTION, ADAPTIVE)
+FITTED = (COUNTS, SELECTED)
 ROUNDS, EACH = 8, 6
 
 
@@ -221,7 +221,7 @@ def job_of(
 def test_every_record_of_every_algorithm_obeys_every_rule(algorithm: str, text: str, tmp_path: Path) -> None:
     """Of a table that breaks them; the first batch of FEM as well; and again when the release is replayed."""
     assert not obeys(RULED, codes())  # else the test shows nothing
-    if algorithm == ADAPTIVE and "marginals" not in text:
+    if algorithm == SELECTED and "marginals" not in text:
         text = "marginals:3"
     made = release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
     assert obeys(RULED, made.records.distinct)

@@ -12,20 +12,21 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms import options as algorithm_options
-from dpopt.algorithms.options import PlanRequest
-from dpopt.algorithms.release import release
-from dpopt.algorithms.replay import replay
-from dpopt.algorithms.residuals.allocation import (
+from dpopt.algorithms.measured.allocation import (
     DISTANCES,
     VARIANCES,
     factors_of,
     likely_distances,
     likely_variances,
 )
-from dpopt.algorithms.residuals.driver import read_factors
-from dpopt.algorithms.residuals.known import Known, best_parts, normals
-from dpopt.algorithms.residuals.plan import MOST_BOUND, ResidualPlan, bound_for, make_residual_plan
+from dpopt.algorithms.measured.known import Known, best_parts, normals
+from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
+from dpopt.algorithms.measured.planning import make_measured_plan
+from dpopt.algorithms.measured.residuals import read_factors
+from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for
+from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
+from dpopt.algorithms.release import release
+from dpopt.algorithms.replay import replay
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of
@@ -63,15 +64,15 @@ def codes(seed: int = 0) -> np.ndarray:
 
 def request(
     rho: float, relation: NeighbouringRelation = ADD_REMOVE, **options: Any
-) -> PlanRequest[algorithm_options.Residuals]:
+) -> PlanRequest[Projection]:
     budget = Budget(None, 1e-9, rho, Accountant.ZCDP)
-    return PlanRequest(ROWS, relation, budget, algorithm_options.Residuals(**options))
+    return PlanRequest(ROWS, relation, budget, Projection(**options))
 
 
 def released(rho: float, folder: Path, text: str = "marginals:3", **options: Any) -> Any:
     """Release the table and return the records with their weights."""
     asked = workload(text)
-    plan = make_residual_plan(request(rho, **options), asked)
+    plan = make_measured_plan(request(rho, **options), asked)
     made = release(dataset_of(SCHEMA, codes().tolist()), Job(plan, SCHEMA, asked, {}, {}), folder)
     assert made.records is not None
     return made.records
@@ -91,7 +92,7 @@ def error(records: Any, text: str = "marginals:3") -> float:
 @pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("rho", [1e-5, 0.01, 10.0])
 def test_a_plan_costs_its_budget_and_no_more(relation: NeighbouringRelation, rho: float) -> None:
-    plan = make_residual_plan(request(rho, relation), workload())
+    plan = make_measured_plan(request(rho, relation), workload())
     spent = plan.budget.spent(plan.charges())
     assert 0.999 * rho < spent.rho <= rho
     assert plan.stages[0].order == 1
@@ -101,11 +102,55 @@ def test_a_plan_costs_its_budget_and_no_more(relation: NeighbouringRelation, rho
 
 def test_workloads_without_marginals_and_other_accountants_are_refused() -> None:
     clauses = parse_workload("conjunctions:2,count=5,seed=1", SCHEMA)
-    with pytest.raises(PlanError, match="none; use projection"):
-        make_residual_plan(request(1.0), clauses)
-    pure = replace(request(1.0), budget=Budget(1.0, 0.0, None, Accountant.PURE))
+    with pytest.raises(PlanError, match="none; use --measure counts"):
+        make_measured_plan(request(1.0, measure=RESIDUALS), clauses)
+    pure = replace(request(1.0, measure=RESIDUALS), budget=Budget(1.0, 0.0, None, Accountant.PURE))
     with pytest.raises(PlanError, match="Gaussian"):
-        make_residual_plan(pure, workload())
+        make_measured_plan(pure, workload())
+
+
+def measured_by(request: PlanRequest[Projection], text: str = "marginals:3") -> str:
+    """Return what the plan of a request measures."""
+    plan = make_measured_plan(request, parse_workload(text, SCHEMA))
+    return RESIDUALS if plan.stages else COUNTS if plan.selections is None else SELECTED
+
+
+def test_what_is_measured_where_nobody_says_follows_from_public_values() -> None:
+    asked, pure = request(1.0), Accountant.PURE
+    assert measured_by(asked) == RESIDUALS
+    assert measured_by(asked, "conjunctions:2,count=5,seed=1") == COUNTS
+    assert measured_by(request(1.0, selections=2)) == SELECTED
+    assert measured_by(request(1.0, solver="clarabel")) == COUNTS
+    assert measured_by(replace(asked, budget=Budget(1.0, 0.0, None, pure))) == COUNTS
+    assert measured_by(replace(asked, budget=Budget(0.001, 0.0, None, pure))) == SELECTED
+    with pytest.raises(PlanError, match="--selections is for --measure selected"):
+        Projection(measure=COUNTS, selections=3)
+
+
+def test_more_sets_than_are_looked_at_leave_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpopt.algorithms.measured.stages.MOST_SETS", 13)
+    assert measured_by(request(1.0)) == COUNTS
+    with pytest.raises(PlanError, match="14 sets of attributes with .* up to 13"):
+        make_measured_plan(request(1.0, measure=RESIDUALS), workload())
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        {"smoothing": 0.0},
+        {"smoothing": 20.0},
+        {"column_generation": 2, "records": 500},
+        {"records": 300},
+        {"fit_seconds": 60.0},
+    ],
+)
+def test_records_are_fitted_as_the_plan_says(tmp_path: Path, fit: dict[str, Any]) -> None:
+    plan = make_measured_plan(request(1.0, **fit), workload())
+    assert isinstance(plan.fit, FitPlan)
+    assert plan.fit.smoothing == (
+        None if "smoothing" not in fit and "column_generation" not in fit else fit.get("smoothing", 0.0)
+    )
+    assert error(released(1.0, tmp_path / "out", **fit)) < 0.03
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -165,7 +210,7 @@ def test_thinned_noise_is_standard_normal() -> None:
 def test_no_cell_is_drawn_further_than_three_deviations_of_its_noise() -> None:
     """SH-8: shrunken to nothing, cells stop three deviations before what was measured; where a part was not, they do not."""
     asked = workload()
-    plan = make_residual_plan(request(1e6), asked)
+    plan = make_measured_plan(request(1e6), asked)
     known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
     known.estimates = residuals_of(known.sets, ROWS * known.shares_of(codes()))
     known.precision = np.full(len(known.sets), 1e-3)
@@ -184,7 +229,7 @@ def test_no_cell_is_drawn_further_than_three_deviations_of_its_noise() -> None:
 
 def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
     asked = workload()
-    plan = make_residual_plan(request(1e6), asked)
+    plan = make_measured_plan(request(1e6), asked)
     known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
     truth = ROWS * known.shares_of(codes())
     known.estimates, known.precision = truth - truth, np.full(len(known.sets), 1e2)
@@ -227,8 +272,8 @@ def test_a_release_replays_to_the_same_bytes(tmp_path: Path) -> None:
     ],
 )
 def test_factors_on_file_that_the_plan_does_not_allow_are_refused(factors: object, word: str) -> None:
-    job = job_of(plan_of("residuals"))
-    plan = ResidualPlan.of(job.plan)
+    job = job_of(plan_of(RESIDUALS))
+    plan = MeasuredPlan.of(job.plan)
     known, planned = Known(job, plan), plan.stages[0]
     entry = {"kind": "factors", "stage": planned.name, "factors": factors}
     with pytest.raises(TranscriptError, match=word):
@@ -238,8 +283,8 @@ def test_factors_on_file_that_the_plan_does_not_allow_are_refused(factors: objec
 
 
 def test_factors_that_the_plan_allows_are_read_back() -> None:
-    job = job_of(plan_of("residuals"))
-    plan = ResidualPlan.of(job.plan)
+    job = job_of(plan_of(RESIDUALS))
+    plan = MeasuredPlan.of(job.plan)
     known, planned = Known(job, plan), plan.stages[0]
     entry = {"kind": "factors", "stage": planned.name, "factors": [2**17, 2**17, 0]}
     assert read_factors(entry, planned, plan, known).tolist() == [2**17, 2**17, 0]
@@ -247,7 +292,7 @@ def test_factors_that_the_plan_allows_are_read_back() -> None:
 
 def test_replaced_records_are_charged_more() -> None:
     added, replaced = (
-        make_residual_plan(request(0.1, relation), workload()) for relation in (ADD_REMOVE, REPLACE)
+        make_measured_plan(request(0.1, relation), workload()) for relation in (ADD_REMOVE, REPLACE)
     )
     known = [Known(Job(plan, SCHEMA, workload(), {}, {}), plan) for plan in (added, replaced)]
     factors = [one.choose(1, MOST_BOUND >> 3, 1e7) for one in known]

@@ -125,10 +125,10 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
         assert "solve_seconds" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("algorithm", ["mwem", "adaptive", "fem", "dqrs"])
+@pytest.mark.parametrize("algorithm", ["mwem", "projection", "fem", "dqrs"])
 def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: str) -> None:
     log = RunLog(tmp_path / "run.log")
-    rounds: dict[str, Any] = {"selections": 3} if algorithm == "adaptive" else {"rounds": 3}
+    rounds: dict[str, Any] = {"selections": 3} if algorithm == "projection" else {"rounds": 3}
     settings: dict[str, Any] = {
         "algorithm": algorithm,
         "epsilon": 20.0,

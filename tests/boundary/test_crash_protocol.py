@@ -27,7 +27,8 @@ import pytest
 from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.measured.plan import ADAPTIVE, PROJECTION
+from dpopt.algorithms.measured.plan import PROJECTION
+from dpopt.algorithms.options import SELECTED
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_begun, read_job
 from dpopt.algorithms.replay import differing_files, load, replay
@@ -87,7 +88,7 @@ def _drawn_again(name: str, label: str) -> bool:
     return name.startswith(("dualquery", "dqrs")) and label.startswith("round")
 
 
-@pytest.mark.parametrize("name", ["dualquery", "fem", ADAPTIVE, "mwem, marginals"])
+@pytest.mark.parametrize("name", ["dualquery", "fem", SELECTED, "mwem, marginals"])
 def test_two_kills_at_any_steps_cost_nothing_that_is_not_charged(tmp_path: Path, name: str) -> None:
     begun, folder = begun_of(name), tmp_path / "release"
     steps = steps_of(folder, begun)
@@ -209,7 +210,7 @@ def test_another_table_is_refused_when_a_run_goes_on(tmp_path: Path, name: str) 
 def test_a_draw_on_file_that_does_not_fit_stops_the_run_before_anything_is_drawn(
     tmp_path: Path, kind: str, change: dict[str, Any]
 ) -> None:
-    job = measured_job(ADAPTIVE)
+    job = measured_job(SELECTED)
     whole, lines = whole_run(tmp_path, job)
     entries = [json.loads(text)["entry"] for text in lines]
     place = next(number for number, entry in enumerate(entries) if entry["kind"] == kind)

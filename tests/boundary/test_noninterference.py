@@ -33,8 +33,6 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
-    ADAPTIVE,
-    MEASURED,
     NOISE,
     PROJECTION,
     FitPlan,
@@ -43,7 +41,18 @@ from dpopt.algorithms.measured.plan import (
     PlannedSelections,
 )
 from dpopt.algorithms.multiplicative_weights.plan import Learning
-from dpopt.algorithms.options import AUTO, DATA_STEP, EXACT, HOEFFDING, MARGINALS, MAX_ENTROPY, QUERIES
+from dpopt.algorithms.options import (
+    AUTO,
+    COUNTS,
+    DATA_STEP,
+    EXACT,
+    HOEFFDING,
+    MARGINALS,
+    MAX_ENTROPY,
+    QUERIES,
+    RESIDUALS,
+    SELECTED,
+)
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthesize import synthesize
@@ -176,8 +185,7 @@ def watching(watcher: Watcher, *, solving: bool) -> Iterator[None]:
         return fit(problem, chosen, **more)
 
     with ExitStack() as stack:
-        for module in ("measured.fitting", "residuals.driver"):
-            stack.enter_context(mock.patch(f"dpopt.algorithms.{module}.fit", watched_fit))
+        stack.enter_context(mock.patch("dpopt.algorithms.measured.fitting.fit", watched_fit))
         if solving:
             stack.enter_context(mock.patch("dpopt.solvers.registry.get_solver", return_value=watcher))
         yield
@@ -256,10 +264,10 @@ def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> An
 
 def residual_plan(relation: NeighbouringRelation = REPLACE, seed: int = 0) -> Any:
     """Return a plan that measures residuals for three attributes."""
-    stages = plan_of("residuals").stages
+    stages = plan_of(RESIDUALS).stages
     distances = replace(stages[1], bound=3 * stages[1].bound)
     return plan_of(
-        "residuals", relation=relation, size=SIZE, seed=seed, stages=(stages[0], distances, stages[2])
+        RESIDUALS, relation=relation, size=SIZE, seed=seed, stages=(stages[0], distances, stages[2])
     )
 
 
@@ -277,8 +285,11 @@ FITS = (
 )
 
 
+MEASURED = (NOISE, PROJECTION, SELECTED)
+
+
 def measured_plan(
-    algorithm: str,
+    what: str,
     relation: NeighbouringRelation = REPLACE,
     *,
     gaussian: bool = True,
@@ -291,14 +302,14 @@ def measured_plan(
     everything = (PlannedMeasurement("workload", None, sensitivity, 2.5),)
     selections = PlannedSelections(2, Decimal(1), 2.0, ("max", "l1"), 100)
     return MeasuredPlan(
-        algorithm=algorithm,
+        algorithm=NOISE if what == NOISE else PROJECTION,
         size=SIZE,
         relation=relation,
         budget=RHO if gaussian else PURE,
         gaussian=gaussian,
-        measurements={NOISE: everything, PROJECTION: one_way + everything, ADAPTIVE: one_way}[algorithm],
-        selections=selections if algorithm == ADAPTIVE else None,
-        fit=None if algorithm == NOISE else chosen,
+        measurements={NOISE: everything, PROJECTION: one_way + everything, SELECTED: one_way}[what],
+        selections=selections if what == SELECTED else None,
+        fit=None if what == NOISE else chosen,
     )
 
 
@@ -338,15 +349,15 @@ def publics_of(plans: Strategy, text: Strategy = st.just("marginals:2"), **more:
 
 @st.composite
 def measured_publics(draw: st.DrawFn) -> Public:
-    algorithm, texts = draw(st.sampled_from(MEASURED)), ["marginals:2"]
-    texts += ["conjunctions:2,count=6,seed=1", "parity:2,count=4"] * (algorithm != ADAPTIVE)
+    what, texts = draw(st.sampled_from(MEASURED)), ["marginals:2"]
+    texts += ["conjunctions:2,count=6,seed=1", "parity:2,count=4"] * (what != SELECTED)
     text = draw(st.sampled_from(texts))
     chosen: dict[str, Any] = {
         "gaussian": draw(yes_or_no),
         "chosen": draw(st.sampled_from(FITS)),
         "text": text,
     }
-    plan = measured_plan(algorithm, draw(relations), **chosen)
+    plan = measured_plan(what, draw(relations), **chosen)
     made: Public = draw(publics_of(st.just(plan), st.just(text), output=OUTPUTS))
     return made
 
@@ -461,14 +472,14 @@ ROWS: dict[str, Row] = {
         {name: Public(measured_plan(name)) for name in MEASURED},
         (MeasuringCurator, "measure"),
     ),
-    "residuals": Row(
+    RESIDUALS: Row(
         publics_of(
             st.builds(residual_plan, relations, st.integers(0, 3)),
             st.sampled_from(["marginals:2", "marginals:3"]),
         ),
         15,
         lambda public, seen: public.cut is not None or any(text.startswith("fit") for text in seen[0]),
-        {"residuals": Public(residual_plan())},
+        {RESIDUALS: Public(residual_plan())},
         (MeasuringCurator, "measure"),
     ),
     "multiplicative weights": Row(
@@ -521,13 +532,13 @@ def test_the_watcher_does_see_a_difference_between_other_draws(algorithm: str) -
     for other in (Script((7, 1, 2)), Script(kept=(True, True, False)), Script(noise=(5, 2))):
         changed = replace(public, script=other).run(TABLES[0])
         drawn = {"kept": algorithm == "dqrs", "noise": bool(MEASURES & {algorithm})}
-        drawn["queries"] = algorithm not in {NOISE, PROJECTION, "residuals"}
+        drawn["queries"] = algorithm not in {NOISE, PROJECTION, RESIDUALS}
         differs = any(drawn[name] for name in drawn if getattr(other, name) != getattr(public.script, name))
         assert (usual[1]["transcript.jsonl"] != changed[1]["transcript.jsonl"]) is differs
         assert (usual != changed) is differs
 
 
-MEASURES = {*MEASURED, "mwem", "residuals"}
+MEASURES = {*MEASURED, "mwem", RESIDUALS}
 LEAKS: list[Leak] = [
     leak_into_a_log,
     leak_into_a_warning,
@@ -582,7 +593,7 @@ def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
     """Counts in a log, scores in the journal, and scores that decide what happens next."""
     usual = getattr(place, name)
     with mock.patch.object(place, name, lambda *given, **more: leak(usual, *given, **more)):
-        one, two = (SMALL[ADAPTIVE][1].run(table) for table in TABLES)
+        one, two = (SMALL[SELECTED][1].run(table) for table in TABLES)
     assert one != two
 
 
@@ -631,8 +642,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "dualquery": {"epsilon": 500.0, "rounds": 6, "draws": 4, "step": "0.3", "work": 5},
     **{name: {"epsilon": 500.0, "rounds": 5, "draws": 4, "work": 5} for name in ("fem", "sepfem", "dqrs")},
     NOISE: {"epsilon": 5.0},
-    PROJECTION: {"epsilon": 5.0, "records": 20},
-    ADAPTIVE: {"epsilon": 5.0, "records": 20, "selections": 2},
+    PROJECTION: {"epsilon": 5.0, "records": 20, "measure": COUNTS},
+    SELECTED: {"algorithm": PROJECTION, "epsilon": 5.0, "records": 20, "selections": 2},
+    RESIDUALS: {"algorithm": PROJECTION, "epsilon": 5.0, "records": 20, "measure": RESIDUALS},
     AUTO: {"epsilon": 5.0},
 }
 
@@ -652,13 +664,12 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
                 SCHEMA,
                 "marginals:2",
                 out=out,
-                algorithm=algorithm,
                 delta=1e-6,
                 neighbours=relation.value,
                 n0=4 if relation is ADD_REMOVE else None,
                 predict=False,
                 progress=watcher,
-                **ASKED[algorithm],
+                **{"algorithm": algorithm, **ASKED[algorithm]},
             )
         outcomes.append((watcher.seen, contents(out)))
     assert outcomes[0] == outcomes[1]

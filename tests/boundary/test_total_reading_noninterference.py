@@ -160,7 +160,8 @@ def test_an_engine_of_files_reads_to_the_end(tmp_path: Path, reading: str) -> No
     "options",
     [
         ["dualquery", *BUDGET, "--rounds", 4, "--draws", 3],
-        ["adaptive", "--rho", 0.1],
+        ["projection", "--measure", "selected", "--rho", 0.1],
+        ["projection", "--rho", 0.1],
         ["pmw", *BUDGET],
         ["mwem", *BUDGET, "--rounds", 2],
         ["smalldb", "--epsilon", 1, "--accountant", "pure", "--records", 2],

@@ -18,7 +18,7 @@ NAMED = [name for name in ALGORITHMS if name != "auto"]
 BUDGET = ["--epsilon", 2, "--delta", 1e-6]
 OPTIONS: dict[str, list[object]] = {
     "dualquery": ["--rounds", 20, "--draws", 10],
-    "adaptive": ["--selections", 3],
+    "projection": ["--records", 500],
     "fem": ["--rounds", 10, "--draws", 20],
     "sepfem": ["--rounds", 10, "--draws", 20],
     "pmw": ["--workload", "marginals:2,count=3,seed=1", "--rounds", 30],
@@ -42,7 +42,7 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
     demonstration: list[object], tmp_path: Path, algorithm: str
 ) -> None:
     out = tmp_path / "out"
-    more = ["--records", 500] if algorithm in {"projection", "adaptive"} else OPTIONS.get(algorithm, [])
+    more = OPTIONS.get(algorithm, [])
     text = succeed("release", *demonstration, "--algorithm", algorithm, *more, "--no-predict", "--out", out)
     found = statement(out)
     assert found["algorithm"] == algorithm
@@ -122,7 +122,9 @@ def test_a_named_algorithm_is_planned(tmp_path: Path, algorithm: str) -> None:
 def test_a_reason_against_an_algorithm_is_printed(tmp_path: Path) -> None:
     _, schema = inputs(tmp_path)
     asked = ["plan", "--schema", schema, "--workload", "conjunctions:2,count=20,seed=1", "--n", 5000, *BUDGET]
-    assert "adaptive: no: --algorithm adaptive selects among marginals" in succeed(*asked)
+    assert "projection: no: --algorithm projection measures with Gaussian noise" in succeed(
+        *asked, "--accountant", "gdp"
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,6 @@ def test_a_reason_against_an_algorithm_is_printed(tmp_path: Path) -> None:
     [
         ("projecton", "projection"),
         ("dualqury", "dualquery"),
-        ("adaptve", "adaptive"),
         ("nois", "noise"),
         ("atuo", "auto"),
     ],
@@ -146,22 +147,22 @@ def test_a_typo_is_answered_with_what_was_meant(tmp_path: Path, typo: str, meant
 
 
 REFUSED = {
-    "--algorithm adaptive --workload conjunctions:2,count=9,seed=1": "this workload has none; use projection, or dualquery",
+    "--algorithm projection --measure selected --workload conjunctions:2,count=9,seed=1": "this workload has none",
     "--algorithm projection --accountant gdp": "--accountant zcdp",
     "--algorithm projection --smoothing 3 --column-generation 5": "set one of the two to 0",
     "--algorithm projection --records 0": "the number of records must be a whole number",
     "--algorithm projection --smoothing -1": "smoothing must be a finite number of at least 0, found -1",
-    "--algorithm adaptive --fit-seconds 0": "the seconds of a fit must be a finite number above 0",
-    "--algorithm adaptive --selections 0": "the number of selections must be a whole number of at least 1",
+    "--algorithm projection --fit-seconds 0": "the seconds of a fit must be a finite number above 0",
+    "--algorithm projection --selections 0": "the number of selections must be a whole number of at least 1",
     "--algorithm projection --rounds 5": "dualquery, fem, sepfem, dqrs, mwem, pmw, and not of projection",
     "--algorithm projection --record-encoding bits": "--record-encoding is an option of dualquery",
     "--algorithm dualquery --records 5": "--records is an option of projection",
     "--algorithm noise --rows 5": "--rows is for algorithms that release records",
-    "--algorithm adaptive --plan-by bound": "--plan-by is an option of dualquery, pmw, and not",
+    "--algorithm projection --plan-by bound": "--plan-by is an option of dualquery, pmw, and not",
     "--rounds 5": "--rounds is an option of dualquery, fem, sepfem, dqrs, mwem, pmw, and not of auto",
     "--algorithm mwem --solver cp-sat": "does not take convex programs with second-order and exponential cones",
     "--algorithm dqrs --fit-seconds 5": "--fit-seconds is an option of projection",
-    "--algorithm adaptive --records 2000000 --n0 200": "at most 1,048,575",
+    "--algorithm projection --selections 3 --records 2000000 --n0 200": "at most 1,048,575",
 }
 
 
@@ -183,7 +184,7 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(tmp_path: Path, opti
 
 
 def test_progress_names_measuring_and_fitting(demonstration: list[object], tmp_path: Path) -> None:
-    done = call("release", *demonstration, "--algorithm", "adaptive", "--selections", 2, "--records", 200,
+    done = call("release", *demonstration, "--algorithm", "projection", "--selections", 2, "--records", 200,
                 "--no-predict", "--out", tmp_path / "out")  # fmt: skip
     assert done.exit_code == 0, done.output
     stages = [line.split(":")[0] for line in done.stderr.splitlines()]

@@ -135,4 +135,4 @@ def test_an_option_of_another_algorithm_is_refused_with_those_that_have_it(tmp_p
     table, schema = inputs(tmp_path)
     asked = words("--workload marginals:1 --algorithm mwem --epsilon 1 --delta 1e-09 --smoothing 1")
     message = refuse("release", table, "--schema", schema, *asked, "-o", tmp_path / "out")
-    assert "--smoothing is an option of projection, adaptive" in message
+    assert "--smoothing is an option of projection, and not of mwem" in message

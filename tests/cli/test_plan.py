@@ -91,7 +91,7 @@ def test_a_plan_of_residuals_has_an_interval_and_independent_columns_beside_it(p
         "--delta",
         1e-9,
         "--algorithm",
-        "residuals",
+        "projection",
     ]
     found = json.loads(succeed("plan", *public, *asked, "--json"))["accuracy"]["predicted"]
     text = succeed("plan", *public, *asked)

@@ -226,26 +226,26 @@ NOT_OF_THE_PLAN: dict[str, tuple[str, Change, str]] = {
         edit("measurement", name="age"),
         "'age' was measured",
     ),
-    "values of another name": ("adaptive", edit("measurement", name="age"), "'age' was measured"),
-    "values of another scale": ("adaptive", edit("measurement", scale=0.5), "noise of scale 0.5 on file"),
-    "values of another distribution": ("adaptive", edit("measurement", noise="discrete Laplace"), "Laplace"),
-    "no values": ("adaptive", without("measurement", "values"), "missing the key values"),
-    "values in words": ("adaptive", edit("measurement", values=["many"]), "fit int64"),
-    "values that are no list": ("adaptive", edit("measurement", values=7), "found 7"),
-    "a scale that is none": ("adaptive", edit("measurement", scale="x"), "a number, found a text"),
-    "too few values": ("adaptive", edit("measurement", values=[1]), "1 values on file, its queries are 2"),
-    "too many values": ("adaptive", edit("measurement", -1, values=[1] * 9), "9 values on file"),
-    "a selection of another round": ("adaptive", edit("selection", round=2), "of round 2"),
-    "a selection of no round": ("adaptive", edit("selection", round=0), "of round 0"),
-    "a negative selection": ("adaptive", edit("selection", candidate=-1), "numbered from 0"),
-    "half a selection": ("adaptive", edit("selection", candidate=0.5), "a whole number"),
-    "no selection": ("adaptive", without("selection", "candidate"), "missing the key candidate"),
-    "a candidate that does not exist": ("adaptive", edit("selection", candidate=6), "numbered from 0"),
-    "a candidate far away": ("adaptive", edit("selection", candidate=2**70), "numbered from 0"),
-    "a selection for a measurement": ("adaptive", exchanged, "found 'selection'"),
-    "a measurement for a selection": ("adaptive", disguised, "found 'measurement'"),
-    "records too early": ("adaptive", lambda e: e.insert(5, e[of_kind(e, "records")]), "found 'records'"),
-    "records twice": ("adaptive", records_twice, "found 'records'"),
+    "values of another name": ("selected", edit("measurement", name="age"), "'age' was measured"),
+    "values of another scale": ("selected", edit("measurement", scale=0.5), "noise of scale 0.5 on file"),
+    "values of another distribution": ("selected", edit("measurement", noise="discrete Laplace"), "Laplace"),
+    "no values": ("selected", without("measurement", "values"), "missing the key values"),
+    "values in words": ("selected", edit("measurement", values=["many"]), "fit int64"),
+    "values that are no list": ("selected", edit("measurement", values=7), "found 7"),
+    "a scale that is none": ("selected", edit("measurement", scale="x"), "a number, found a text"),
+    "too few values": ("selected", edit("measurement", values=[1]), "1 values on file, its queries are 2"),
+    "too many values": ("selected", edit("measurement", -1, values=[1] * 9), "9 values on file"),
+    "a selection of another round": ("selected", edit("selection", round=2), "of round 2"),
+    "a selection of no round": ("selected", edit("selection", round=0), "of round 0"),
+    "a negative selection": ("selected", edit("selection", candidate=-1), "numbered from 0"),
+    "half a selection": ("selected", edit("selection", candidate=0.5), "a whole number"),
+    "no selection": ("selected", without("selection", "candidate"), "missing the key candidate"),
+    "a candidate that does not exist": ("selected", edit("selection", candidate=6), "numbered from 0"),
+    "a candidate far away": ("selected", edit("selection", candidate=2**70), "numbered from 0"),
+    "a selection for a measurement": ("selected", exchanged, "found 'selection'"),
+    "a measurement for a selection": ("selected", disguised, "found 'measurement'"),
+    "records too early": ("selected", lambda e: e.insert(5, e[of_kind(e, "records")]), "found 'records'"),
+    "records twice": ("selected", records_twice, "found 'records'"),
     "a query that is none": (QUERIES, edit("query selection", query=7_000), "numbered from 0"),
     "a marginal that is none": (MARGINALS, edit("selection", candidate=7), "numbered from 0"),
     "a query of another round": (QUERIES, edit("query selection", round=2), "of round 2"),
@@ -318,16 +318,16 @@ def test_a_torn_draw_of_dualquery_is_paid_for_by_the_last_round_and_no_other(
 
 
 def test_a_lost_selection_passes_over_its_measurement(transcripts: dict[str, Entries]) -> None:
-    whole = transcripts["adaptive"]
+    whole = transcripts["selected"]
     first = of_kind(whole, "selection")
-    outcome, written = resumed("adaptive", [*whole[:first], TORN])
+    outcome, written = resumed("selected", [*whole[:first], TORN])
     assert [entry["charge"]["label"] for entry in written if entry["kind"] == "charge"] == [
         "selection of round 2",
         "round 2",
     ]
     assert outcome.sections["measured"]["lost_to_interruptions"] == 1
     with pytest.raises(TranscriptError, match="'round 1' is not the next of the plan"):
-        read("adaptive", [*whole[:first], TORN, *whole[first + 1 :]])
+        read("selected", [*whole[:first], TORN, *whole[first + 1 :]])
 
 
 def test_another_plan_has_another_reservation(transcripts: dict[str, Entries]) -> None:

@@ -1,9 +1,9 @@
-"""Noise, projection and adaptive measurement: the driver, in the order of the plan.
+"""Noise and projection: the driver, in the order of the plan.
 
-Projection: add noise to every count, then find the distribution over records whose answers come closest; all of it after the
-noise is post-processing (Nikolov, Talwar and Zhang 2013; Dwork, Nikolov and Talwar 2015). Adaptive: in each round the
-exponential mechanism selects a marginal that the records answer badly, it is measured, and the records are fitted again
-(Hardt, Ligett and McSherry 2012; McKenna, Mullins, Sheldon and Miklau 2022 for the score).
+Add noise to counts, then find the distribution over records whose answers come closest; all of it after the noise is
+post-processing (Nikolov, Talwar and Zhang 2013; Dwork, Nikolov and Talwar 2015). Counts may be those of marginals that the
+exponential mechanism selects, round by round, where the records answer badly (Hardt, Ligett and McSherry 2012; McKenna,
+Mullins, Sheldon and Miklau 2022 for the score). Residuals in place of counts: residuals.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.fitting import Answered, RecordFitter, fit_problem, read_records, records_entry
+from dpopt.algorithms.measured.fitting import Answered, RecordFitter, fit_problem, release_records
 from dpopt.algorithms.measured.plan import (
     MeasuredPlan,
     candidate_marginals,
@@ -24,6 +24,7 @@ from dpopt.algorithms.measured.plan import (
     expected_errors,
     planned_queries,
 )
+from dpopt.algorithms.measured.residuals import play_residuals
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.private.curators.measuring_curator import MeasuringCurator
@@ -37,7 +38,6 @@ from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.run import Outcome, Run, Walk
-from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT, SELECTION
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, check_selected
 
@@ -69,7 +69,10 @@ def measure(
         score = plan.selections.score(number)
         selection = Selection(number, candidates, score, penalties[score], plan.selections.step)
         selected = _selected(
-            walk, plan.charge_of_selection(number), selection, lambda: fitter.improve(answered)
+            walk,
+            plan.charge_of_selection(number),
+            selection,
+            lambda: fitter.improve(fit_problem(fitter.job, answered)),
         )
         if selected is None:
             continue
@@ -144,6 +147,8 @@ def play(
     if not walk.plays:
         check_sensitivities(plan, job.workload)
     fitter = None if plan.fit is None else RecordFitter(job, plan, *(prepared or (None, None)))
+    if plan.stages and fitter is not None:
+        return play_residuals(job, walk, fitter)
     with stage(walk.progress, "measuring"):
         answered = measure(
             walk,
@@ -162,13 +167,9 @@ def play(
         return Outcome(walk.ledger, None, answers=shares, sections=sections)
 
     problem = fit_problem(job, answered)
-
-    def fitted() -> Entry:
-        with stage(walk.progress, "fitting records"):
-            return records_entry(job, problem, fitter.finish(answered, on_step=walk.progress.step))
-
-    entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
-    records, certificate = read_records(job, problem, entry)
+    records, certificate = release_records(
+        job, walk, problem, lambda: fitter.finish(problem, on_step=walk.progress.step)
+    )
     return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate})
 
 

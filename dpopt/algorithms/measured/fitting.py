@@ -22,12 +22,17 @@ from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import bit_records_from_json, records_to_json
+from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.run import Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
 
 PROVER = "cp-sat"
 """Bounds are proven by an exact solver."""
+PLAIN_RECORDS = 20_000
+"""Records of a fit that is not drawn to independence."""
+_MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
 UNITS = 10**9
 """Weights of records are kept as whole numbers of billionths."""
 _QUICK_SWEEPS = 3
@@ -48,6 +53,11 @@ class Answered:
 
     queries: MarginalSet | Clauses
     answers: NoisyAnswers
+
+
+def most_records(attributes: int) -> int:
+    """Return how many records are fitted at most: the memory and a sweep's time are in proportion to all their codes."""
+    return max(_FEWEST_RECORDS, _MOST_CODES // attributes)
 
 
 def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
@@ -103,19 +113,19 @@ class RecordFitter:
     fitted: Fitted | None = None
     fits: int = 0
 
-    def improve(self, answered: Sequence[Answered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Fit the records to these answers in a few sweeps, from where they stand."""
+    def improve(self, problem: FitProblem) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Fit the records in a few sweeps, from where they stand."""
         chosen = self._chosen()
-        self.fitted = self._fit(answered, sweeps=min(_QUICK_SWEEPS, chosen.sweeps), columns=0)
+        self.fitted = self._fit(problem, sweeps=min(_QUICK_SWEEPS, chosen.sweeps), columns=0)
         return merged([self.fitted])
 
     def finish(
         self,
-        answered: Sequence[Answered],
+        problem: FitProblem,
         *,
         on_step: Callable[[int, int, str], None] = lambda number, steps, what: None,
     ) -> list[Fitted]:
-        """Fit the records to all answers as the plan says; return its snapshots.
+        """Fit the records as the plan says; return its snapshots.
 
         With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` gets how many sweeps and
         rounds of column generation are done, how many there are, and the objective.
@@ -129,10 +139,10 @@ class RecordFitter:
                 done = min(done + 1, steps)
                 on_step(done, steps, f"objective {progress.objective:,.1f}")
 
-        self.fitted = self._fit(answered, sweeps=chosen.sweeps, columns=chosen.columns, progress=show)
+        self.fitted = self._fit(problem, sweeps=chosen.sweeps, columns=chosen.columns, progress=show)
         snapshots = [self.fitted]
         while len(snapshots) < chosen.snapshots and not self._time_is_up(began):
-            self.fitted = self._fit(answered, sweeps=1, columns=0, progress=show)
+            self.fitted = self._fit(problem, sweeps=1, columns=0, progress=show)
             snapshots.append(self.fitted)
         if len(snapshots) < chosen.snapshots:
             snapshots[-1] = replace(snapshots[-1], stopped=TIME_IS_UP)
@@ -149,19 +159,18 @@ class RecordFitter:
 
     def _fit(
         self,
-        answered: Sequence[Answered],
+        problem: FitProblem,
         *,
         sweeps: int,
         columns: int,
         progress: Callable[[FitProgress], None] | None = None,
     ) -> Fitted:
         chosen = self._chosen()
-        problem = fit_problem(self.job, answered)
         counts = sum(term.number_of_queries for term in problem.terms)
         settings = FitSettings(
             records=chosen.records,
             sweeps=sweeps,
-            smoothing=chosen.smoothing / chosen.records,
+            smoothing=(chosen.smoothing or 0.0) / chosen.records,
             improvement=_IMPROVEMENT,
             seconds=chosen.seconds,
             rounds=columns,
@@ -176,16 +185,28 @@ class RecordFitter:
             proof=PROVER if columns else None,
         )
         self.fits += 1
-        if self.fitted is not None:
-            return fit(problem, settings, start=self.fitted.records, progress=progress)
-        try:
-            return fit(problem, settings, progress=progress)
-        except (
-            ProgramError
-        ):  # no draw could be made feasible: the budget is spent, so the search starts from what is feasible
-            if self.feasible is None:
-                raise
-            return fit(problem, settings, start=self.feasible[None, :], progress=progress)
+        start = None if self.fitted is None else self.fitted.records
+        return fit_from(problem, settings, start, feasible=self.feasible, progress=progress)
+
+
+def fit_from(
+    problem: FitProblem,
+    settings: FitSettings,
+    start: NDArray[np.int32] | None,
+    *,
+    feasible: NDArray[np.int32] | None,
+    **how: Any,
+) -> Fitted:
+    """Fit records from a start, or from a draw; where none could be made feasible, from a record that is.
+
+    The budget is spent by then: a release must come of it.
+    """
+    try:
+        return fit(problem, settings, start=start, **how)
+    except ProgramError:
+        if feasible is None or start is not None:
+            raise
+        return fit(problem, settings, start=feasible[None, :], **how)
 
 
 def merged(snapshots: Sequence[Fitted]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -210,6 +231,19 @@ def _distinct(parts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], ND
     octets = BitRecords.joined([BitRecords.of(part) for part in parts]).octets  # a 32nd of the memory
     rows, inverse = np.unique(octets, axis=0, return_inverse=True)
     return BitRecords(width, rows).codes(), inverse.reshape(-1)
+
+
+def release_records(
+    job: Job, walk: Walk[Any], problem: FitProblem, make: Callable[[], list[Fitted]]
+) -> tuple[SyntheticRecords, dict[str, Any]]:
+    """Fit records, or read them back, and put them on file; return them and their certificate, as of `read_records`."""
+
+    def fitted() -> Entry:
+        with stage(walk.progress, "fitting records"):
+            return records_entry(job, problem, make())
+
+    entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
+    return read_records(job, problem, entry)
 
 
 def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) -> Entry:

@@ -1,4 +1,4 @@
-"""The plan of a run that measures counts with noise and fits records: noise, projection, adaptive; what may be selected."""
+"""The plan of a run that measures with noise and fits records: noise and projection; which marginals may be selected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from math import isfinite, pi, prod, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import (
     LOCAL_SEARCH,
     MOST_SELECTIONS,
-    Adaptive,
     Noise,
     Projection,
     refuse_two_aims,
@@ -37,8 +36,8 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import LARGEST_SIZE, Plan, whole_number
 from dpopt.schema.domains import Domains
 
-NOISE, PROJECTION, ADAPTIVE = Noise.algorithm, Projection.algorithm, Adaptive.algorithm
-MEASURED = (NOISE, PROJECTION, ADAPTIVE)
+NOISE, PROJECTION = MEASURED = (Noise.algorithm, Projection.algorithm)
+_FORMER = "adaptive"  # projection onto selected marginals, on file
 WORKLOAD = "workload"
 
 
@@ -112,6 +111,40 @@ class PlannedSelections:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedStage:
+    """Distances or residuals of marginals that are measured at once; which ones follows from what was released before.
+
+    Attributes
+    ----------
+    name : str
+        Label of the charge.
+    order : int
+        Distances: of all sets of so many attributes. Residuals: of sets of up to so many.
+    distances : bool
+        Distances from predictions, or residuals.
+    bound : int
+        Squared L2 distance of neighbours' numbers, at most: what is charged.
+    scale : float
+        sigma of the discrete Gaussian noise, in units of the numbers.
+    """
+
+    name: str
+    order: int
+    distances: bool
+    bound: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        whole_number("the order of a stage", self.order, least=1)
+        whole_number("the bound of a stage", self.bound, least=1)
+
+    @property
+    def rho(self) -> float:
+        """What the stage costs, up to roundings."""
+        return self.bound / (2 * self.scale * self.scale)
+
+
+@dataclass(frozen=True, slots=True)
 class FitPlan:
     """How records are fitted to the measured counts; all of it post-processing.
 
@@ -123,9 +156,10 @@ class FitPlan:
         How often each of them is replaced by its best response before they are kept.
     snapshots : int
         How many times the records are kept, one sweep apart; the release holds all of them. More than one needs smoothing.
-    smoothing : float
+    smoothing : float or None
         How strongly records are pulled towards independent attributes, as if so many records had been seen of them: 0 fits the
-        noisy counts as well as records can; more lowers mean errors, and in the end raises the largest.
+        noisy counts as well as records can; more lowers mean errors, and in the end raises the largest. None, for residuals
+        alone: as strongly as the interactions that were measured say, and less where they fit better without.
     columns : int
         Rounds of column generation after the search, which weigh the records and bound how much better any could fit; 0 leaves
         equal weights. Not together with smoothing, which pulls away from the best fit.
@@ -138,7 +172,7 @@ class FitPlan:
     records: int = 5_000
     sweeps: int = 5
     snapshots: int = 1
-    smoothing: float = 0.0
+    smoothing: float | None = 0.0
     columns: int = 0
     gap: float = 1e-3
     seconds: float | None = None
@@ -149,9 +183,9 @@ class FitPlan:
         whole_number("the number of snapshots", self.snapshots, least=1)
         whole_number("the rounds of column generation", self.columns, least=0)
         for name, value in (("smoothing", self.smoothing), ("the gap", self.gap)):
-            if not _is_number(value) or value < 0:
+            if value is not None and (not _is_number(value) or value < 0):
                 raise PlanError(f"{name} must be a finite number of at least 0, found {value!r}")
-        refuse_two_aims(self.smoothing, self.columns)
+        refuse_two_aims(1.0 if self.smoothing is None else self.smoothing, self.columns)
         if self.smoothing == 0 and self.snapshots > 1:
             raise PlanError("without smoothing the fit converges; keep one snapshot of the records")
         if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
@@ -169,14 +203,16 @@ class MeasuredPlan(Plan):
     gaussian : bool
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     measurements : tuple of PlannedMeasurement
-        Made first, in this order.
+        Counts, made first, in this order.
     selections : PlannedSelections or None
-        Made then, if and only if the algorithm is adaptive.
+        Made then.
     fit : FitPlan or None
         None if and only if the algorithm releases noisy answers alone.
     solver, pricing_solver : str
         Names of the solvers that weigh records in column generation, and that look for new ones; "local-search" for steps and a
         search of our own. On file the second is left out where it is that.
+    stages : tuple of PlannedStage
+        Distances and residuals, measured in this order, in place of counts.
     size, relation, budget, seed, chosen_by :
         As in `Plan`.
     """
@@ -193,24 +229,40 @@ class MeasuredPlan(Plan):
     seed: int = 0
     chosen_by: str = "given"
     pricing_solver: str = LOCAL_SEARCH
-    left_out: ClassVar[Mapping[str, str]] = {"pricing_solver": LOCAL_SEARCH}
+    stages: tuple[PlannedStage, ...] = ()
+    left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": []}
 
     def __post_init__(self) -> None:
-        if self.algorithm not in MEASURED:
+        if self.algorithm not in {*MEASURED, _FORMER}:
             raise PlanError(f"the algorithm is one of {', '.join(MEASURED)}; found {self.algorithm!r}")
         self.settle(size=("the public size", LARGEST_SIZE))
         labels = [charge.label for charge in self.charges()]  # refuses scales and ranges that cannot be
-        if len(set(labels)) < len(labels) or not self.measurements:
-            raise PlanError("a plan measures at least one set of counts, and each under a name of its own")
-        if (self.selections is None) == (self.algorithm == ADAPTIVE):
-            raise PlanError("marginals are selected if and only if the algorithm is adaptive")
+        if len(set(labels)) < len(labels) or bool(self.measurements) == bool(self.stages):
+            raise PlanError(
+                "a plan measures counts or residuals at least once, and each under a name of its own"
+            )
         if (self.fit is None) != (self.algorithm == NOISE):
             raise PlanError("records are fitted unless the algorithm releases noisy answers alone")
+        if (self.selections or self.stages) and self.fit is None:
+            raise PlanError(
+                "marginals are selected, and residuals measured, for records that are fitted to them"
+            )
+        if self.stages and (self.selections or not self.gaussian):
+            raise PlanError("residuals are measured with Gaussian noise, and no marginal is selected then")
+        if self.fit is not None and self.fit.smoothing is None and not self.stages:
+            raise PlanError(
+                "how strongly records are smoothed follows from residuals; give a number for counts"
+            )
         most = LARGEST_SCORE // (self.size + MOST_ROWS)
         if self.selections is not None and self.fit is not None and self.fit.records > most:
             raise PlanError(
                 f"{self.fit.records:,} records are too many to score marginals against in 64 bits; fit at most {most:,}"
             )
+
+    @property
+    def leads(self) -> bool:
+        """Whether `auto` takes it where it can be had: on public tables residuals had the least mean error."""
+        return bool(self.stages)
 
     @property
     def answers_only(self) -> bool:
@@ -221,7 +273,8 @@ class MeasuredPlan(Plan):
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         planned = len(self.measurements) + 2 * (0 if self.selections is None else self.selections.rounds)
         fitted = 0 if self.fit is None else self.fit.records * self.fit.snapshots * (4 * width + 12)
-        return 1_000 * planned + 10 * queries * (self.algorithm != ADAPTIVE) + fitted
+        measured = 2 * len(self.stages) or int(self.selections is None)
+        return 1_000 * planned + 10 * queries * measured + fitted
 
     @property
     def noise(self) -> str:
@@ -244,16 +297,23 @@ class MeasuredPlan(Plan):
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""
         charges = [self.charge_of(planned) for planned in self.measurements]
+        charges += [self.charge_of(planned) for planned in self.stages]
         if self.selections is not None:
             for number in range(1, self.selections.rounds + 1):
                 charges.append(self.charge_of_selection(number))
                 charges.append(self.charge_of_selected(number))
         return tuple(charges)
 
-    def charge_of(self, planned: PlannedMeasurement) -> Charge:
-        """Return the charge of one planned measurement."""
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbours have one record replaced, and not one more or less."""
+        return self.relation is NeighbouringRelation.REPLACE_ONE
+
+    def charge_of(self, planned: PlannedMeasurement | PlannedStage) -> Charge:
+        """Return the charge of one planned measurement, or of what a stage may measure at most."""
+        most = planned.bound if isinstance(planned, PlannedStage) else planned.sensitivity
         return measurement_charge(
-            planned.name, planned.sensitivity, planned.scale, gaussian=self.gaussian, relation=self.relation
+            planned.name, most, planned.scale, gaussian=self.gaussian, relation=self.relation
         )
 
     def charge_of_selection(self, number: int) -> Charge:
@@ -266,7 +326,7 @@ class MeasuredPlan(Plan):
         """Return the charge of the marginal that round `number` measures, whichever it selects."""
         if self.selections is None:
             raise PlanError("this plan selects nothing")
-        sensitivity = 1 if self.relation is NeighbouringRelation.ADD_REMOVE else 2
+        sensitivity = 1 + self.replaced
         return measurement_charge(
             self.selected_name(number),
             sensitivity,

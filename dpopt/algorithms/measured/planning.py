@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from math import exp, log, prod, sqrt
 from typing import Any
@@ -14,17 +15,27 @@ from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
 from dpopt.algorithms.dualquery.plan import log_universe
+from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, most_records
 from dpopt.algorithms.measured.plan import (
     MOST_CELLS,
-    PROJECTION,
     WORKLOAD,
     FitPlan,
     MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
+    PlannedStage,
     parts_of,
 )
-from dpopt.algorithms.options import LOCAL_SEARCH, Adaptive, Options, PlanRequest, Projection
+from dpopt.algorithms.measured.stages import planned_stages, sets_of
+from dpopt.algorithms.options import (
+    COUNTS,
+    LOCAL_SEARCH,
+    RESIDUALS,
+    SELECTED,
+    Options,
+    PlanRequest,
+    Projection,
+)
 from dpopt.errors import PlanError
 from dpopt.models.model import LARGEST_FOR_SOLVERS
 from dpopt.models.noise_budgets.noise_allocation import allocate_noise
@@ -39,7 +50,7 @@ MOST_MEASURED_CELLS = 5_000_000
 """A transcript holds every measured count; beyond this many the noise would be larger than the counts anyway."""
 
 ONE_WAY_SHARE = 0.1
-"""Share of an adaptive plan's budget for the one-way marginals that it starts from."""
+"""Share of the budget for the one-way marginals that selections start from."""
 
 CLAUSES_ONE_WAY_SHARE = 0.05
 """The same for a projection onto clauses, whose search starts from them."""
@@ -47,6 +58,9 @@ CLAUSES_ONE_WAY_SHARE = 0.05
 CLAUSES_PER_VALUE = 100
 """With so many clauses for each declared value records are fitted without smoothing. On 500,000 conjunctions of KDD Cup 1999
 (396 values) that took a third to a half off the mean error at epsilon 1 and 5, and half off the largest at .25."""
+
+LEAST_SIGNAL = 150
+"""Marginals are selected where the public size is fewer times the noise that all of them would get. Seen on public tables."""
 
 SELECTION_SHARE = 0.1
 """Share of a round's budget for the selection; the rest measures what was selected."""
@@ -60,30 +74,33 @@ _RECORDS, _SNAPSHOTS = 5_000, 10
 _WEIGHED_RECORDS, _ROUNDS_BY_SOLVER = 2_000, 50
 """Records that a named solver is to weigh at first, and rounds of column generation, where the user names neither."""
 
-_PLAIN_RECORDS, _PLAIN_SWEEPS = 20_000, 10
-
-_MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
-"""Fewer records are fitted where they are wide: the memory and a sweep's time are in proportion to all their codes."""
+_PLAIN_SWEEPS = 10
 
 
 def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> MeasuredPlan:
-    """Return a plan of `noise`, `projection` or `adaptive` that the budget covers; only public values are read.
+    """Return a plan of `noise` or `projection` that the budget covers; only public values are read.
 
-    Raises PlanError if the workload does not suit the algorithm, or the accountant has no figure for its noise;
+    Raises PlanError if the workload does not suit what is to be measured, or the accountant has no figure for its noise;
     AccountingError if the budget is too small for any noise.
     """
     asked, maker = request.options, _Maker(request, workload)
     fit: FitPlan | None = None
     selections: PlannedSelections | None = None
-    if isinstance(asked, Adaptive):
-        measurements, selections, chosen = maker.adaptive(asked.selections)
-    elif isinstance(asked, Projection):
-        measurements, chosen = maker.projection()
+    measurements: tuple[PlannedMeasurement, ...] = ()
+    stages: tuple[PlannedStage, ...] = ()
+    if isinstance(asked, Projection):
+        what = asked.measure or maker.suited(asked)
+        if what == RESIDUALS:
+            stages, chosen = maker.residuals()
+        elif what == SELECTED:
+            measurements, selections, chosen = maker.selected(asked.selections)
+        else:
+            measurements, chosen = maker.counts()
+        smoothing = None if stages else maker.smoothing(selections)
+        fit = _fit(asked, smoothing, len(workload.schema))
+        _refuse_large_master(asked, fit, measurements, selections, request.relation)
     else:
         measurements, chosen = maker.noise()
-    if isinstance(asked, Projection):
-        fit = _fit(asked, maker.smoothing(selections), len(workload.schema))
-        _refuse_large_master(asked, fit, measurements, selections, request.relation)
     plan = MeasuredPlan(
         algorithm=asked.algorithm,
         size=request.size,
@@ -97,6 +114,7 @@ def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> Mea
         seed=asked.seed if isinstance(asked, Projection) else 0,
         chosen_by=chosen,
         pricing_solver=asked.pricing_name if isinstance(asked, Projection) else LOCAL_SEARCH,
+        stages=stages,
     )
     refuse_costs_beyond(request.budget, plan.charges(), "measurements")
     return plan
@@ -117,11 +135,11 @@ def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
     return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
 
 
-def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
-    """Return how records are fitted: as the options ask for, or else smoothed by the signal-to-noise ratio of the counts."""
-    most = max(_FEWEST_RECORDS, _MOST_CODES // attributes)
+def _fit(asked: Projection, smoothing: float | None, attributes: int) -> FitPlan:
+    """Return how records are fitted: as the options ask for, or else with this smoothing; None leaves it to the residuals."""
+    most = most_records(attributes)
     plain = asked.records or min(
-        _WEIGHED_RECORDS if asked.solver_name != LOCAL_SEARCH else _PLAIN_RECORDS, most
+        _WEIGHED_RECORDS if asked.solver_name != LOCAL_SEARCH else PLAIN_RECORDS, most
     )
     columns = (
         (_ROUNDS_BY_SOLVER if asked.names_solver else 0)
@@ -133,12 +151,10 @@ def _fit(asked: Projection, smoothing: float, attributes: int) -> FitPlan:
     chosen = smoothing if asked.smoothing is None else asked.smoothing
     if chosen == 0:
         return FitPlan(plain, sweeps=_PLAIN_SWEEPS, seconds=asked.fit_seconds)
-    return FitPlan(
-        asked.records or min(_RECORDS, most),
-        snapshots=_SNAPSHOTS,
-        smoothing=float(f"{chosen:.4g}"),
-        seconds=asked.fit_seconds,
-    )
+    records = asked.records or min(_RECORDS, most)
+    if chosen is None:
+        return FitPlan(records, sweeps=4, snapshots=4, smoothing=None, seconds=asked.fit_seconds)
+    return FitPlan(records, snapshots=_SNAPSHOTS, smoothing=float(f"{chosen:.4g}"), seconds=asked.fit_seconds)
 
 
 def _refuse_large_master(
@@ -193,7 +209,39 @@ class _Maker:
         sensitivity, how = self._workload_sensitivity()
         return (PlannedMeasurement(WORKLOAD, None, sensitivity, self._scale(sensitivity, 1)),), how
 
-    def projection(self) -> tuple[tuple[PlannedMeasurement, ...], str]:
+    def suited(self, asked: Projection) -> str:
+        """Return what is measured where the user does not say.
+
+        Residuals where they can be. Else every count, and selected marginals where the noise on all of them would be large.
+        """
+        marginals = self._workload.marginals
+        if marginals is None:
+            return COUNTS
+        if asked.selections is not None:
+            return SELECTED
+        with suppress(PlanError):
+            if self.gaussian and not asked.names_solver:
+                sets_of(self._workload)
+                return RESIDUALS
+        signal = self._request.size / self._scale(
+            record_sensitivity(len(marginals), self._request.relation), 1
+        )
+        return SELECTED if signal < LEAST_SIGNAL or self._many(marginals.number_of_cells) else COUNTS
+
+    def residuals(self) -> tuple[tuple[PlannedStage, ...], str]:
+        """Residuals of marginals, order by order, those that say most."""
+        if not self.gaussian:
+            raise PlanError(
+                "--measure residuals needs the Gaussian noise of --accountant zcdp, which takes a delta; use --measure counts"
+            )
+        marginals, sets = sets_of(self._workload)
+        replaced = self._request.relation is NeighbouringRelation.REPLACE_ONE
+        stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced)
+        widest = int(sets.widths().max())
+        how = f"residuals of {len(sets):,} sets of up to {widest} attributes, which had the least errors on public tables"
+        return stages, how
+
+    def counts(self) -> tuple[tuple[PlannedMeasurement, ...], str]:
         """Marginals of the workload and their parts, by the convex program of the least predicted error; or all clauses."""
         if self._workload.marginals is not None:
             return self._allocated(self._workload.marginals)
@@ -242,12 +290,12 @@ class _Maker:
         solver = get_solver(asked.own_solver or asked.solver_name)
         return solver if Capability.CONES in solver.capabilities else None
 
-    def adaptive(self, asked: int | None) -> tuple[tuple[PlannedMeasurement, ...], PlannedSelections, str]:
+    def selected(self, asked: int | None) -> tuple[tuple[PlannedMeasurement, ...], PlannedSelections, str]:
         """One-way marginals with equal noise, then rounds that each select a marginal and measure it."""
         if self._workload.marginals is None:
             raise PlanError(
-                "--algorithm adaptive selects among marginals, and this workload has none; use projection, or dualquery for "
-                "very many queries"
+                "--measure selected selects among marginals, and this workload has none; use --measure counts, or dualquery "
+                "for very many queries"
             )
         least = 2 if int(self._workload.marginals.widths().max()) > 1 else 1
         candidates = parts_of(self._workload.marginals, least_width=least, most_cells=MOST_CELLS)
@@ -307,11 +355,15 @@ class _Maker:
         return sensitivity, bound.how
 
     def _refuse_many(self, counts: int) -> None:
-        if counts > MOST_MEASURED_CELLS:
+        if self._many(counts):
             raise PlanError(
-                f"--algorithm {self._request.options.algorithm} measures every count, and the workload has {counts:,} (at most "
-                f"{MOST_MEASURED_CELLS:,}): the noise would be larger than the counts. Use adaptive, fem or dualquery"
+                f"every count would be measured, and the workload has {counts:,} (at most {MOST_MEASURED_CELLS:,}): the noise "
+                "would be larger than the counts. Use projection with --measure selected, fem or dualquery"
             )
+
+    @staticmethod
+    def _many(counts: int) -> bool:
+        return counts > MOST_MEASURED_CELLS
 
 
 def marginal_name(marginals: MarginalSet, number: int) -> str:
@@ -363,7 +415,7 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
             "says_something": largest < plan.size,
             "if": "",
         }
-    if plan.algorithm != PROJECTION or workload.marginals is None:
+    if plan.selections is not None or plan.stages or workload.marginals is None:
         return None
     counts = workload.marginals.domains.counts
     inverse = sum((plan.size / planned.scale) ** 2 for planned in plan.measurements)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured import driver
+from dpopt.algorithms.measured.expected import predict_residuals
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.prediction import (
     AMPLE,
@@ -37,11 +38,13 @@ def predict_measured(
 ) -> PredictedError:
     """Return the errors of a plan; no private record is touched.
 
-    Noise alone has errors that do not depend on the data. Other plans are played on public populations. Noise is scaled to a
-    population of 20,000 records, and where fits are smoothed, fewer records are fitted in fewer sweeps, which changes errors by
-    a few per cent. Of more than 50,000 clauses a public random part is measured, with less noise, so that the part says as much
-    about the population as all of them.
+    Noise alone has errors that do not depend on the data; residuals have a formula (expected.py). Other plans are played on
+    public populations. Noise is scaled to a population of 20,000 records, and where fits are smoothed, fewer records are fitted
+    in fewer sweeps, which changes errors by a few per cent. Of more than 50,000 clauses a public random part is measured, with
+    less noise, so that the part says as much about the population as all of them.
     """
+    if plan.stages:
+        return predict_residuals(plan, workload, runs=runs, density=density)
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
     part, measured = _part(plan, workload)
@@ -94,7 +97,7 @@ def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
     )
     fit = plan.fit
     if fit is not None:
-        if fit.smoothing > 0:
+        if fit.smoothing:
             fit = replace(fit, records=min(fit.records, RECORDS), sweeps=min(fit.sweeps, SWEEPS))
         # Without smoothing a fit goes on until it is near the counts; fewer records or sweeps would leave errors of their own.
         fit = replace(fit, columns=0, seconds=None)

@@ -49,15 +49,10 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
     cells = prod(counts)
     if cells > MOST_CELLS:
         size = f"{cells:,}" if cells < 10**15 else f"about 10^{log10(cells):.0f}"
-        others = (
-            "projection, adaptive or dualquery"
-            if workload.marginals is not None
-            else "projection or dualquery"
-        )
         raise PlanError(
             f"--algorithm {algorithm} keeps a probability for every possible record, and the {len(counts)} attributes that the "
-            f"workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use --algorithm {others}, "
-            "or queries over fewer attributes"
+            f"workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use --algorithm projection "
+            "or dualquery, or queries over fewer attributes"
         )
     return ProductUniverse(domains, mentioned)
 

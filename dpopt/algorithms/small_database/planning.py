@@ -164,7 +164,7 @@ def _instead(shape: Shape, range_: float) -> str:
         bound = shape.bound(records, range_=range_, size=1)
         if bound.nearest < 0.25:
             sizes.append((bound.selection / (0.25 - bound.nearest), records))
-    others = "Use --algorithm projection, adaptive or dualquery"
+    others = "Use --algorithm projection or dualquery"
     if not sizes:
         return f"{others}, or fewer attributes or queries."
     needed, records = min(sizes)

@@ -85,7 +85,7 @@ class Universe:
             raise PlanError(
                 f"smalldb lists every possible record over the attributes that queries name: here {cells:,} records with "
                 f"{queries:,} answers each; at most "
-                f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection, adaptive or "
+                f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )
         # The others would be dimensions of the grid, which NumPy has 64 of.

@@ -18,7 +18,7 @@ def first_run(setting: Setting) -> Result:
     """Measure the demonstration and a release of raw Adult, each with nothing compiled and then again."""
     table = prepare("adult-raw", setting.folder, quick=setting.quick)
     release = ["release", str(table.path), *table.declared(), *table.options(), "--epsilon", "1"]
-    workload, algorithm = setting.pick(("marginals:3", "residuals"), ("marginals:1", "noise"))
+    workload, algorithm = setting.pick(("marginals:3", "projection"), ("marginals:1", "noise"))
     release += ["--delta", "1e-9", "--workload", workload, "--algorithm", algorithm]
     named = {f"dpopt release, {workload}, {algorithm}": release}
     if not setting.quick:

@@ -11,13 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.measured.driver import feasible_start, open_door
-from dpopt.algorithms.measured.fitting import read_records, records_entry
-from dpopt.algorithms.residuals.expected import found_errors
-from dpopt.algorithms.residuals.known import Known, best_parts
-from dpopt.algorithms.residuals.plan import PlannedStage, ResidualPlan, measurable
-from dpopt.errors import PlanError, ProgramError, TranscriptError, WorkloadError
-from dpopt.inference.records.fit import fit
+from dpopt.algorithms.measured.expected import found_errors
+from dpopt.algorithms.measured.fitting import (
+    PLAIN_RECORDS,
+    RecordFitter,
+    fit_from,
+    most_records,
+    release_records,
+)
+from dpopt.algorithms.measured.known import Known, best_parts
+from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, PlannedStage
+from dpopt.algorithms.measured.stages import measurable
+from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
@@ -26,46 +31,27 @@ from dpopt.queries.distances import Distances
 from dpopt.queries.residuals import Residuals
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
-from dpopt.releases.run import Outcome, Run, Walk
+from dpopt.releases.run import Outcome, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers
 
-__all__ = ["open_door", "play", "prepare", "read_factors"]
 
-PLAIN_RECORDS = 20_000
-"""Records of a fit that is not drawn to independence."""
-
-
-def prepare(run: Run) -> NDArray[np.int32] | None:
-    """Return a record that obeys the rules, None where there are none."""
-    return feasible_start(run.job)
-
-
-def play(job: Job, walk: Walk[MeasuringCurator], prepared: NDArray[np.int32] | None) -> Outcome:
+def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter) -> Outcome:
     """Measure stage by stage, and fit records to what was measured, which is post-processing."""
-    plan = ResidualPlan.of(job.plan)
+    plan = fitter.plan
     known, counts = Known(job, plan), 0
     with stage(walk.progress, "measuring"):
         for number, planned in enumerate(plan.stages, start=1):
-            counts += (
-                _distances(walk, plan, planned, known)
-                if planned.distances
-                else _residuals(walk, plan, planned, known)
-            )
+            measure = _distances if planned.distances else _residuals
+            counts += measure(walk, plan, planned, known)
             walk.progress.share(number / len(plan.stages))
     if not known.usable().size:
         raise PlanError(
             "the measurements were lost in interruptions: what was charged stays spent, and there is nothing to fit records to"
         )
     problem, strength, _ = known.problem()
-
-    def fitted() -> Entry:
-        with stage(walk.progress, "fitting records"):
-            return records_entry(job, problem, _fitted(known, prepared, walk))
-
-    entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
-    records, certificate = read_records(job, problem, entry)
+    records, certificate = release_records(job, walk, problem, lambda: _fitted(known, fitter, walk))
     measured = {
         "measurements": len(plan.stages) - walk.lost,
         "counts": counts,
@@ -84,7 +70,7 @@ def play(job: Job, walk: Walk[MeasuringCurator], prepared: NDArray[np.int32] | N
     )
 
 
-def _distances(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, known: Known) -> int:
+def _distances(walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: PlannedStage, known: Known) -> int:
     """Measure how far the sets of an order are from what is predicted; return the number of values."""
     values = _measured(walk, plan, planned, known.distances(planned.order))
     if values is None:
@@ -93,7 +79,7 @@ def _distances(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: Planne
     return len(values.values)
 
 
-def _residuals(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, known: Known) -> int:
+def _residuals(walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: PlannedStage, known: Known) -> int:
     """Measure the residuals that are worth it; return the number of values."""
     factors = walk.public(
         "factors",
@@ -110,7 +96,7 @@ def _residuals(walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: Planne
 
 
 def _measured(
-    walk: Walk[MeasuringCurator], plan: ResidualPlan, planned: PlannedStage, queries: Residuals | Distances
+    walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: PlannedStage, queries: Residuals | Distances
 ) -> NoisyAnswers | None:
     """Return what a stage measured, None where it is lost."""
     measurement = Measurement(planned.name, queries, planned.scale, gaussian=True, bound=planned.bound)
@@ -127,7 +113,7 @@ def _measured(
     )
 
 
-def read_factors(entry: Entry, planned: PlannedStage, plan: ResidualPlan, known: Known) -> NDArray[np.int64]:
+def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known: Known) -> NDArray[np.int64]:
     """Read factors back.
 
     Raises TranscriptError if they are damaged, or what they measure is none of the stage's or beyond its bound.
@@ -154,13 +140,18 @@ def read_factors(entry: Entry, planned: PlannedStage, plan: ResidualPlan, known:
     return factors
 
 
-def _fitted(known: Known, feasible: NDArray[np.int32] | None, walk: Walk[MeasuringCurator]) -> list[Fitted]:
+def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) -> list[Fitted]:
     """Fit records to what is known of the workload's marginals.
 
     Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own. What is
-    fitted in the end is a part of both; data thinning tells which.
+    fitted in the end is a part of both; data thinning tells which. A plan that says how strongly records are drawn gets these.
     """
-    plan, steps, done = known.plan, 4 * known.plan.sweeps, 0
+    plan, chosen, done = known.plan, fitter.plan.fit or FitPlan(), 0
+    problem, strength, one_way = known.problem()
+    if chosen.smoothing is not None:
+        return fitter.finish(problem, on_step=walk.progress.step)
+    steps = 3 * chosen.sweeps + 2 * (chosen.snapshots - 1)
+    plain = min(PLAIN_RECORDS, most_records(len(known.job.schema)))
 
     def show(progress: FitProgress) -> None:
         nonlocal done
@@ -171,29 +162,23 @@ def _fitted(known: Known, feasible: NDArray[np.int32] | None, walk: Walk[Measuri
     def fit_to(
         problem: FitProblem, one_way: NDArray[np.float64], start: NDArray[np.int32] | None, **how: Any
     ) -> Fitted:
-        settings = FitSettings(seed=plan.seed, **how)
-        try:
-            return fit(problem, settings, start=start, one_way=one_way, progress=show)
-        except ProgramError:  # no draw could be made feasible: the search starts from what is
-            if feasible is None or start is not None:
-                raise
-            return fit(problem, settings, start=feasible[None, :], one_way=one_way, progress=show)
+        settings = FitSettings(seed=plan.seed, seconds=chosen.seconds, **how)
+        return fit_from(problem, settings, start, feasible=fitter.feasible, one_way=one_way, progress=show)
 
     def drawn(one: Known) -> NDArray[np.int32]:
         """Return records drawn to independence, as they were after each of the last sweeps."""
         problem, strength, one_way = one.problem()
         found: list[NDArray[np.int32]] = []
-        for _ in range(plan.snapshots):
+        for _ in range(chosen.snapshots):
             start = found[-1] if found else None
-            sweeps = 1 if found else plan.sweeps
-            how = {"records": plan.records, "sweeps": sweeps, "smoothing": strength / plan.records}
+            sweeps = 1 if found else chosen.sweeps
+            how = {"records": chosen.records, "sweeps": sweeps, "smoothing": strength / chosen.records}
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
-    problem, strength, one_way = known.problem()
     if strength == 0:
-        return [fit_to(problem, one_way, None, records=PLAIN_RECORDS, sweeps=plan.sweeps)]
+        return [fit_to(problem, one_way, None, records=plain, sweeps=chosen.sweeps)]
     other, fresh = known.thinned(plan.seed)
     parts = best_parts(other, drawn(other), fresh)
     records = drawn(known)
-    return [fit_to(known.mixed(records, parts), one_way, records, records=PLAIN_RECORDS, sweeps=plan.sweeps)]
+    return [fit_to(known.mixed(records, parts), one_way, records, records=plain, sweeps=chosen.sweeps)]

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpopt.algorithms.residuals.allocation import (
+from dpopt.algorithms.measured.allocation import (
     VARIANCES,
     best_precisions,
     factors_of,
     likely_distances,
     likely_variances,
 )
-from dpopt.algorithms.residuals.plan import ResidualPlan, measurable, sets_of
+from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.inference.interactions import (
     interaction_scales,
     onto_simplices,
@@ -55,7 +56,7 @@ class Known:
     Attributes
     ----------
     job : Job
-    plan : ResidualPlan
+    plan : MeasuredPlan
     marginals, sets : MarginalSet
         The workload, and all sets within it, small ones first.
     estimates : (cells,) float64
@@ -71,7 +72,7 @@ class Known:
     """
 
     job: Job
-    plan: ResidualPlan
+    plan: MeasuredPlan
     sets: MarginalSet = field(init=False)
     estimates: NDArray[np.float64] = field(init=False)
     precision: NDArray[np.float64] = field(init=False)

@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dpopt.algorithms.measured.allocation import best_precisions, factors_of
+from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.stages import bound_for, measurable, sets_of
 from dpopt.algorithms.prediction import BASELINES, PredictedError, some_of
-from dpopt.algorithms.residuals.allocation import best_precisions, factors_of
-from dpopt.algorithms.residuals.plan import ResidualPlan, bound_for, measurable, sets_of
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.marginal_set import MarginalSet
@@ -37,7 +38,7 @@ from dpopt.queries.residuals import Residuals, independent_shares, subsets_of, s
 from dpopt.queries.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from dpopt.algorithms.residuals.known import Known
+    from dpopt.algorithms.measured.known import Known
 
 Numbers = NDArray[np.float64]
 
@@ -220,7 +221,7 @@ class Population:
 
 
 def predict_residuals(
-    plan: ResidualPlan, workload: Workload, *, runs: int = 1, density: float | None = None
+    plan: MeasuredPlan, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
     """Return the errors that a plan is expected to have on five populations for each run; no record is touched."""
     marginals, sets = sets_of(workload)
@@ -273,7 +274,7 @@ def _bought(
     return best_precisions(marginals, prior, np.zeros(len(sets)), measurable(sets, order), rho)
 
 
-def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: ResidualPlan, rho: float) -> float:
+def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: MeasuredPlan, rho: float) -> float:
     """Return which part of what is bought under add-remove is left where a record is replaced."""
     none, every = np.zeros(len(sets)), measurable(sets, sets.attributes.shape[1])
     wanted = best_precisions(marginals, ResidualPrior.public(sets, plan.size), none, every, rho)

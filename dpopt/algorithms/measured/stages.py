@@ -1,0 +1,109 @@
+"""What is measured of marginals order by order: distances from predictions, then residuals, each for its part of a budget."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.measurements import measurement_scale
+from dpopt.algorithms.measured.allocation import best_precisions
+from dpopt.algorithms.measured.plan import PlannedStage
+from dpopt.errors import PlanError, WorkloadError
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
+from dpopt.queries.distances import UNIT
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import subsets_of
+from dpopt.queries.workloads.workload import Workload
+
+MOST_SETS, MOST_CELLS, MOST_OF_ONE = 10_000, 5_000_000, 250_000
+"""Sets of attributes that are looked at, cells of all of them, and cells of one that is measured."""
+
+LEAST_BOUND, MOST_BOUND = 2**40, 2**44
+"""Squared distance of neighbours' residuals, in their units, that is charged: the more sets, the larger, so that the whole
+factors of all are fine, and those of few stay small."""
+
+DISTANCE_SHARE = 0.03
+"""Share of the budget that an order and those above it are worth for learning which of its sets say most."""
+
+LEAST_SHARE = 0.02
+"""Orders that are worth less than this share of the budget beforehand have no stages of their own."""
+
+KEPT_BACK = 0.1
+"""Share of what an order is worth beforehand that waits for the last stage, which spends where most is gained."""
+
+
+def sets_of(workload: Workload) -> tuple[MarginalSet, MarginalSet]:
+    """Return the workload's marginals, and all sets of attributes within them, small ones first.
+
+    Raises PlanError if the workload has no marginals, or there are too many sets or cells.
+    """
+    marginals = workload.marginals
+    if marginals is None:
+        raise PlanError(
+            "residuals are measured of marginals, and this workload has none; use --measure counts"
+        )
+    try:
+        sets, _, _ = subsets_of(marginals)
+    except WorkloadError as error:
+        raise PlanError(f"{error}; or use dualquery") from error
+    if len(sets) > MOST_SETS or sets.number_of_cells > MOST_CELLS:
+        raise PlanError(
+            f"the workload has {len(sets):,} sets of attributes with {sets.number_of_cells:,} cells, expected up to "
+            f"{MOST_SETS:,} with up to {MOST_CELLS:,}; ask for fewer marginals, or use --measure selected, or dualquery"
+        )
+    return marginals, sets
+
+
+def measurable(sets: MarginalSet, order: int) -> NDArray[np.bool_]:
+    """Return which sets may be measured: of so many attributes at most, and of no more cells than records could fill."""
+    return np.asarray((sets.widths() <= order) & (sets.cells() <= MOST_OF_ONE))
+
+
+def planned_stages(
+    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool
+) -> tuple[PlannedStage, ...]:
+    """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
+
+    One-way marginals come first. Then, order by order, distances from predictions tell which sets are worth measuring, and
+    residuals of sets up to this order are measured. What each order gets is what it is worth under a public prior, less a part
+    for the last stage.
+    """
+    shares = _shares(sets, marginals, size, rho)
+    most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
+    stages: list[PlannedStage] = []
+    left = 1.0
+    for order in range(1, most + 1):
+        if order > 1:
+            bound = int((sets.widths() == order).sum()) * (UNIT * (1 + replaced)) ** 2
+            share = DISTANCE_SHARE * left * float(shares[order - 1 :].sum())
+            stages.append(_stage(f"distances of order {order}", order, bound, share * rho, distances=True))
+            left -= share
+        share = left
+        if order < most:
+            share *= (1.0 if order == 1 else 1 - KEPT_BACK) * float(shares[order - 1])
+        stages.append(
+            _stage(
+                f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False
+            )
+        )
+        left -= share
+    return tuple(stages)
+
+
+def bound_for(sets: int) -> int:
+    """Return the squared distance that is charged for the residuals of so many sets, or some of them."""
+    return min(MOST_BOUND, LEAST_BOUND << (sets.bit_length() - 1))
+
+
+def _stage(name: str, order: int, bound: int, rho: float, *, distances: bool) -> PlannedStage:
+    scale = measurement_scale(bound, amount=rho, gaussian=True)
+    return PlannedStage(name, order, distances, bound, scale)
+
+
+def _shares(sets: MarginalSet, marginals: MarginalSet, size: int, rho: float) -> NDArray[np.float64]:
+    """Return which share of the budget each order is worth beforehand, (orders,)."""
+    prior = ResidualPrior.public(sets, size)
+    allowed = measurable(sets, int(sets.widths().max()))
+    x = best_precisions(marginals, prior, np.zeros(len(sets)), allowed, rho)
+    spent = np.bincount(sets.widths() - 1, weights=x * prices(sets))
+    return np.asarray(spent / spent.sum())
