@@ -141,14 +141,14 @@ def test_of_a_tie_the_first_is_taken_and_the_tie_is_named(monkeypatch: pytest.Mo
     first, second, *rest = CANDIDATES
     means = {first: 0.24, second: 0.2, **dict.fromkeys(rest, 0.26)}
     monkeypatch.setattr(module, "predict", errors_of(**means))
-    choice = choose(Terms.of(**BUDGET).request(SIZE), workload())
+    choice = choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES))
     assert choice.plan.algorithm == first
     others = f", against {' and '.join(f'{name} 0.26' for name in rest)}" if rest else ""
     assert choice.because == (
         f"{first}, the first of a tie in predicted mean error: 0.24, with {second} 0.2{others}"
     )
     monkeypatch.setattr(module, "predict", errors_of(**{**means, first: 0.2501}))
-    assert choose(Terms.of(**BUDGET).request(SIZE), workload()).plan.algorithm == second
+    assert choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES)).plan.algorithm == second
 
 
 def test_a_named_algorithm_is_not_chosen() -> None:
@@ -273,7 +273,8 @@ def test_a_declared_density_reaches_every_simulation(algorithm: str, monkeypatch
     monkeypatch.setattr("dpopt.algorithms.prediction.public_table", table)
     monkeypatch.setattr("dpopt.algorithms.small_database.simulation.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
-    made = plan_of(Terms.of(algorithm=algorithm, **BUDGET).request(SIZE), asked)
+    counts = {"measure": COUNTS} if algorithm == PROJECTION else {}
+    made = plan_of(Terms.of(algorithm=algorithm, **counts, **BUDGET).request(SIZE), asked)
     with pytest.raises(PlanError, match="20000 rows of seed 1 with density 0.05"):
         predict(made, asked, density=0.05)
 
