@@ -32,15 +32,15 @@ RELEASES: dict[str, tuple[object, ...]] = {
     "dqrs": ("--rounds", 2, "--step", 8, "--n0", ROWS),
     "fem": ("--rounds", 4, "--n0", ROWS),
     "sepfem": ("--rounds", 4, "--n0", ROWS),
-    "projection": ("--rows", 50),
-    "adaptive": ("--rows", 50),
+    "projection": ("--measure", "counts", "--rows", 50),
+    "adaptive": ("--algorithm", "projection", "--measure", "selected", "--rows", 50),
     "noise": (),
     "mwem": ("--rounds", 4, "--n0", ROWS),
     "pmw": ("--rounds", 4, "--n0", ROWS),
     "smalldb": ("--records", 3, "--n0", ROWS),
-    "residuals": ("--records", 20, "--rows", 50),
+    "residuals": ("--algorithm", "projection", "--measure", "residuals", "--records", 20, "--rows", 50),
 }
-"""Algorithms whose number of records is measured, and others."""
+"""Algorithms, and what projection measures; of some the number of records is measured, of others not."""
 ONE, TWO = ("--column", "age"), ("--columns", "colour,age", "--ordered")
 SYNOPSES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "histogram.npz": (("histogram", "people.csv", *ONE), ("--query", "20:60", "--quantile", 0.5)),
@@ -103,10 +103,11 @@ def make(folder: Path, place: Path) -> None:
     """Release everything that is not in the folder yet; tables are made in another place."""
     write_tables(place)
     schema = ("--schema", place / "schema.json")
-    for algorithm, more in RELEASES.items():
-        if not (folder / algorithm).exists():
-            run("release", place / "people.csv", *schema, "--workload", "marginals:2", "--algorithm", algorithm, *BUDGET,
-                "--no-predict", *more, "-o", folder / algorithm)  # fmt: skip
+    for name, more in RELEASES.items():
+        if not (folder / name).exists():
+            named = () if "--algorithm" in more else ("--algorithm", name)
+            run("release", place / "people.csv", *schema, "--workload", "marginals:2", *named, *BUDGET, "--no-predict",
+                *more, "-o", folder / name)  # fmt: skip
     answers = folder / "answers.json"
     found = json.loads(answers.read_text(encoding="utf-8")) if answers.exists() else {}
     for name, (words, asked) in SYNOPSES.items():
