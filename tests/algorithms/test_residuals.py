@@ -207,6 +207,14 @@ def test_thinned_noise_is_standard_normal() -> None:
     np.testing.assert_array_equal(numbers, normals(3, 10_000))
 
 
+def test_every_attribute_is_measured_however_small_the_budget() -> None:
+    asked = workload()
+    plan = make_measured_plan(request(1e-3), asked)
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    factors = known.choose(1, plan.stages[0].bound, plan.stages[0].scale)
+    assert (factors > 0).tolist() == (known.sets.widths() == 1).tolist()
+
+
 def test_no_cell_is_drawn_further_than_three_deviations_of_its_noise() -> None:
     """SH-8: shrunken to nothing, cells stop three deviations before what was measured; where a part was not, they do not."""
     asked = workload()

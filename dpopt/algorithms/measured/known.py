@@ -99,10 +99,14 @@ class Known:
         return np.arange(self.sets.starts[places[0]], self.sets.starts[places[-1] + 1])
 
     def choose(self, order: int, bound: int, scale: float) -> NDArray[np.int64]:
-        """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all."""
+        """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
+
+        Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of which.
+        """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
-        precisions = best_precisions(self.marginals, self.prior, self.precision, allowed, rho)
+        prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def residuals(self, factors: NDArray[np.int64]) -> Residuals:
