@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.accuracy_leader.parts import ADD_REMOVE, Part
+from experiments.labels import words_of
 from experiments.peers.measure import measure as measure_peers
 from experiments.runs import run_dpopt, run_release
 from experiments.tables import Table, prepare
@@ -113,7 +114,7 @@ def _is_known(labels: Result, done: Iterable[Result]) -> bool:
 
 
 def _release(part: Part, table: Table, labels: Result, folder: Path) -> Result:
-    options = ["--algorithm", labels["algorithm"], "--neighbours", labels["neighbours"], "--no-predict"]
+    options = [*words_of(labels["algorithm"]), "--neighbours", labels["neighbours"], "--no-predict"]
     options += _budget(part, labels["epsilon"], table)
     if labels["algorithm"] != "noise":  # makes no public choices
         options += ["--seed", str(labels["run"])]
@@ -139,7 +140,7 @@ def _warm_up(algorithm: str, folder: Path) -> None:
     inner = folder / "warm-up"
     inner.mkdir(exist_ok=True)
     table = prepare("adult-raw", inner, quick=True)
-    options = ["--algorithm", algorithm, "--epsilon", "20", "--delta", "1e-6", "--no-predict"]
+    options = [*words_of(algorithm), "--epsilon", "20", "--delta", "1e-6", "--no-predict"]
     try:
         run_release(table, "marginals:2,count=3,seed=1", options, inner, with_errors=False)
     except RuntimeError:

@@ -21,6 +21,7 @@ from dpopt.accounting.conversions import zcdp_rho
 from dpopt.queries.workloads.workload import Workload, workload_from_json
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
+from experiments.labels import options_of
 
 DELTA = 1e-6
 LARGEST_STEP = 8.0
@@ -201,7 +202,7 @@ class Synthesis:
 
         out = asked.folder / f"release-{next(_numbers)}"
         settings: dict[str, Any] = {
-            "algorithm": self.algorithm,
+            **options_of(self.algorithm),
             "epsilon": asked.epsilon,
             "delta": DELTA if asked.gaussian else None,
             "accountant": "zcdp" if asked.gaussian else "pure",

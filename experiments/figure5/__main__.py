@@ -15,6 +15,7 @@ from dpopt.algorithms.asked import Terms
 from dpopt.queries.workloads.workload import parse_workload
 from experiments.documents import circumstances, write_results
 from experiments.figure5.picture import draw
+from experiments.labels import options_of
 from experiments.machine import describe_circumstances
 from experiments.multiplicative_weights.binary_adult import bits
 from experiments.multiplicative_weights.measure import measure
@@ -35,7 +36,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Any]] = {
     "mwem T = 15, replays, last": {"algorithm": "mwem", "rounds": 15, "update": "mwem", "replays": 10},
     "mwem T = 15, max-entropy": {"algorithm": "mwem", "rounds": 15},
     "mwem, T by rule": {"algorithm": "mwem"},
-    "projection": {"algorithm": "projection"},
+    "projection": options_of("projection"),
 }
 SLACK = 1.004
 """The first two settings of the paper cost 0.3 per cent more than the epsilon that it states for them."""

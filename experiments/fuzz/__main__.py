@@ -36,6 +36,7 @@ import numpy as np
 
 from dpopt.errors import DpoptError
 from experiments.documents import circumstances, write_results
+from experiments.labels import words_of
 from experiments.machine import describe_circumstances
 from experiments.tables import ROOT
 
@@ -48,7 +49,7 @@ SECONDS, BYTES = 10, 3 * 2**30
 """What a case may take: of the processor, and of addresses beyond those of a process that has read the whole files."""
 SILENT = 300
 """Seconds after which a process that has not begun another case is taken for stuck."""
-ALGORITHMS = ("dualquery", "noise", "projection", "adaptive", "fem", "dqrs", "mwem")
+ALGORITHMS = ("dualquery", "noise", "projection", "adaptive", "residuals", "fem", "dqrs", "mwem")
 
 
 # --- whole files ---------------------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
     for algorithm in algorithms:
         more = ("--rounds", 2) if algorithm in {"dualquery", "fem", "mwem"} else ()
         more = (*more, "--draws", 3) if algorithm == "dualquery" else more
-        call("release", table, *schema, "--workload", "marginals:2", "--algorithm", algorithm, "--epsilon", 20, "--delta",
+        call("release", table, *schema, "--workload", "marginals:2", *words_of(algorithm), "--epsilon", 20, "--delta",
              1e-6, "--no-predict", "-o", folder / f"release-{algorithm}", *more)  # fmt: skip
     call("budget", "create", folder / "budget.jsonl", "--epsilon", 30)
     for epsilon in (1, 2.5):

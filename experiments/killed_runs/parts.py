@@ -10,6 +10,7 @@ import numpy as np
 from dpopt.releases.public_population.population import public_population
 from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from experiments.labels import words_of
 
 ROWS = 400
 SCHEMA = Schema(
@@ -59,8 +60,9 @@ def parts(rounds: int) -> tuple[Part, ...]:
         dualquery(rounds, *estimated, name="dualquery, one-way marginals"),
         dualquery(rounds, *estimated, *_ADD_REMOVE, name="dualquery, one-way marginals, add-remove"),
         Part("dqrs", ("--algorithm", "dqrs", *_DUALQUERY[2:], "--rounds", str(rounds)), rounds),
-        Part("projection", ("--algorithm", "projection", "--epsilon", "10")),
-        Part("adaptive", ("--algorithm", "adaptive", "--epsilon", "10", "--selections", "2")),
+        Part("projection", (*words_of("projection"), "--epsilon", "10")),
+        Part("adaptive", (*words_of("adaptive"), "--epsilon", "10", "--selections", "2")),
+        Part("residuals", (*words_of("residuals"), "--epsilon", "10")),
         Part("pmw", ("--algorithm", "pmw", *_WEIGHTS)),
         Part("mwem", ("--algorithm", "mwem", *_WEIGHTS)),
     )

@@ -17,6 +17,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results
+from experiments.labels import options_of
 from experiments.machine import describe_circumstances
 from experiments.multiplicative_weights.binary_adult import bits
 from experiments.multiplicative_weights.measure import measure
@@ -27,8 +28,8 @@ MARGINALS: Cases = {
     "mwem": {"algorithm": "mwem"},
     "mwem, single queries": {"algorithm": "mwem", "select": "queries"},
     "mwem, step of the paper, replays": {"algorithm": "mwem", "update": "mwem", "replays": 10},
-    "projection": {"algorithm": "projection"},
-    "adaptive": {"algorithm": "adaptive"},
+    "projection": options_of("projection"),
+    "adaptive": options_of("adaptive"),
 }
 PARITIES: Cases = {
     "pmw": {"algorithm": "pmw"},
@@ -36,7 +37,7 @@ PARITIES: Cases = {
     "mwem": {"algorithm": "mwem"},
     "mwem, exact projections": {"algorithm": "mwem", "update": "projection", "replays": 1},
     "mwem, step of the paper": {"algorithm": "mwem", "update": "mwem", "replays": 0, "average": True},
-    "projection": {"algorithm": "projection"},
+    "projection": options_of("projection"),
     "dualquery": {"algorithm": "dualquery"},
 }
 PARTS: Mapping[str, tuple[str, Cases, tuple[float, ...], str]] = {

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import dpopt
 from dpopt.algorithms.registry import OPTIONS
+from experiments.labels import MEASURED, options_of
 from experiments.one_estimator.tables import Marginal, Table, pairs_of
 from experiments.peers.measure import PeerTable, run_peer
 
@@ -71,7 +72,7 @@ def method(name: str, *, environments: Path | None = None, limit: float = 300.0)
             raise ValueError(f"{name} needs --environments, a folder with one environment per peer")
         peer, _, own = name.partition(" ")
         return partial(_peer, peer, own, environments=environments, limit=limit)
-    if name not in {*OWN, *OPTIONS}:
+    if name not in {*OWN, *MEASURED, *OPTIONS}:
         raise ValueError(f"no method {name!r}; there are {', '.join([*CONTAINED, *OPTIONS])}, and NAME=FILE")
     return {INDEPENDENCE: _independence, PAIRS: _pairs}.get(name, partial(_synthesize, name))
 
@@ -100,7 +101,7 @@ def _synthesize(algorithm: str, task: Task) -> Released:
         _frame(table),
         table.schema,
         table.workload(task.marginals),
-        algorithm=algorithm,
+        **options_of(algorithm),
         seed=task.seed,
         **_terms(task),
     )

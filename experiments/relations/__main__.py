@@ -22,6 +22,7 @@ from dpopt.releases.measured_size import PublicSize
 from dpopt.releases.progress import Silent
 from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results
+from experiments.labels import options_of
 from experiments.machine import describe_circumstances
 from experiments.runs import spread
 from experiments.tables import prepare
@@ -94,7 +95,7 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[di
             for _ in range(runs):
                 for relation in RELATIONS:
                     settings = Terms.of(
-                        algorithm=algorithm,
+                        **options_of(algorithm),
                         epsilon=epsilon,
                         delta=DELTA,
                         neighbours=relation,
