@@ -263,7 +263,7 @@ def choose(
         raise PlanError("no algorithm's errors could be predicted; name one with --algorithm")
     leaders = [name for name in known if plans[name].leads]
     best = leaders[0] if leaders else next(name for name in known if name in _ties(known))
-    because = plans[best].chosen_by if leaders else _because(best, known)
+    because = f"{best} measures {plans[best].chosen_by}" if leaders else _because(best, known)
     return Choice(plans[best], known[best], because, considered)
 
 

@@ -68,6 +68,7 @@ def predict(part: Part, *, known: Iterable[Result], quick: bool) -> Iterator[Res
             size = "--n0" if part.neighbours == ADD_REMOVE else "--n"
             command = [
                 "plan",
+                "--compare",
                 "--schema",
                 str(table.schema),
                 "--workload",

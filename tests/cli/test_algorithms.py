@@ -83,6 +83,8 @@ def test_a_plan_prints_the_choice_and_what_was_considered(
 ) -> None:
     _, schema = inputs(tmp_path)
     asked = ["plan", "--schema", schema, "--workload", "marginals:2", "--n", 5000, *BUDGET]
+    assert set(json.loads(succeed(*asked, "--json"))["chosen"]["considered"]) == {"projection"}
+    asked.append("--compare")
     found = json.loads(succeed(*asked, "--json"))
     chosen = found["chosen"]
     assert found["plan"]["algorithm"] == chosen["algorithm"]

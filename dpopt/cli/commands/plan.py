@@ -46,6 +46,11 @@ def plan(
     predict: Annotated[
         bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data."
     ] = True,
+    compare: Annotated[
+        bool,
+        "--compare",
+        "With auto, predict also the errors of algorithms that it would not take; takes longer.",
+    ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
@@ -102,7 +107,7 @@ def plan(
         queries,
         progress,
         runs=2,
-        compare=True,
+        compare=compare,
         form=None if reading.layout is None else str(reading.layout),
         budget=with_size_measured(budget) if measured else budget,
     )
