@@ -8,8 +8,8 @@ written; nor by how often noise is drawn, for how many counts, of which distribu
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.searching_curator import SearchingCurator
@@ -36,10 +38,12 @@ from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
+from dpopt.synopses.histograms import histogram_plan, in_rounds
+from dpopt.synopses.histograms.grids import grid_plan
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.histograms.histogram import Histogram, write_frequencies, write_table
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_histogram, plan_rounds
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
@@ -183,6 +187,16 @@ def writing(name: str) -> Callable[[Any, Path], object]:
 # Histograms, grids, sorted counts and degrees.
 
 
+@pytest.fixture(autouse=True, scope="module")
+def rounds_that_halve_once() -> Iterator[None]:
+    """Have few bins measured in several rounds, so that what is divided is decided."""
+    with (
+        mock.patch.object(histogram_plan, "ROUND_HEIGHT", 1),
+        mock.patch.object(grid_plan, "ROUND_DEPTH", 1),
+    ):
+        yield
+
+
 def is_graph(plan: Any) -> bool:
     return getattr(plan, "bins_of_a_record", 1) == 2
 
@@ -193,6 +207,8 @@ def bins_plan(relation: NeighbouringRelation, gaussian: bool, variant: tuple[str
     more: dict[str, Any] = {"relation": relation, "size": RECORDS if relation is REPLACE else None}
     if what == "waves":
         return plan_waves(BINS, BUDGETS[gaussian], ranges=how, relation=relation)
+    if what == "rounds":
+        return plan_rounds(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "histogram":
         return plan_histogram(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "grid":
@@ -244,6 +260,7 @@ def draws_of_bins(plan: Any) -> int:
 
 
 IN_BINS = [0, 1, 4, 0, 0, 0], [2, 0, 0, 0, 0, SECRET]
+MANY_IN_BINS = [0, 1, 4, 0, 0, 0], [0, 0, 900, 0, 0, SECRET]
 GRAPHS = [1, 1, 2, SECRET, 3], [1] * 10
 
 
@@ -325,7 +342,8 @@ KINDS: dict[str, Kind] = {
         plan=bins_plan,
         variants=[
             *(("histogram", ranges) for ranges in ("all", "sizes:1,3", "worst")),
-            *(("grid", shapes) for shapes in ("cubes", "rectangles")),
+            *(("grid", shapes) for shapes in ("cubes", "rectangles", "rounds")),
+            *(("rounds", ranges) for ranges in ("all", "sizes:1,3")),
             ("counts", BINS),
             *(("degrees", length) for length in (None, 4, NODES, 20)),
             *(("ranked", ranked) for ranked in (0, 3)),
@@ -339,6 +357,9 @@ KINDS: dict[str, Kind] = {
             "grid": (REPLACE, False, ("grid", "rectangles"), IN_BINS),
             "histogram": (REPLACE, False, ("histogram", "all"), IN_BINS),
             "histogram, add-remove": (ADD_REMOVE, True, ("histogram", "all"), IN_BINS),
+            "rounds": (REPLACE, False, ("rounds", "all"), IN_BINS),
+            "rounds, add-remove": (ADD_REMOVE, False, ("rounds", "all"), MANY_IN_BINS),
+            "grid in rounds": (ADD_REMOVE, True, ("grid", "rounds"), MANY_IN_BINS),
             "waves": (ADD_REMOVE, True, ("waves", "all"), IN_BINS),
             "degrees": (REPLACE, False, ("degrees", None), GRAPHS),
             "degrees of a declared number": (ADD_REMOVE, False, ("degrees", NODES), GRAPHS),
@@ -542,6 +563,61 @@ def test_degrees_of_the_true_number_of_nodes_are_seen() -> None:
     assert one != two
 
 
+@pytest.mark.parametrize("pair", ["rounds, add-remove", "grid in rounds"])
+def test_blocks_that_are_divided_by_exact_counts_are_seen(pair: str) -> None:
+    """Each round's values have their noise, and the plan's charge is the same; which blocks are divided follows the table."""
+    held: list[BinCounts] = []
+    measure, decide = CountingCurator.measure, in_rounds.next_nodes
+
+    def measured(curator: Any, measurement: Any) -> Any:
+        held[:] = [curator._dataset]
+        return measure(curator, measurement)
+
+    def decided(shape: Sequence[int], rounds: Sequence[Any], *given: Any, **more: Any) -> NDArray[np.int64]:
+        exact = []
+        for one in rounds:
+            groups = in_rounds.groups_of(shape, one.nodes)
+            sums = np.bincount(groups, weights=held[0]._counts, minlength=one.nodes.size)
+            exact.append(replace(one, counts=sums.astype(np.int64)))
+        return decide(shape, exact, *given, **more)
+
+    with (
+        mock.patch.object(CountingCurator, "measure", measured),
+        mock.patch.object(in_rounds, "next_nodes", decided),
+    ):
+        one, two = KINDS["bins"].both(pair)
+    assert one != two
+
+
+@pytest.mark.parametrize("pair", ["rounds, add-remove", "grid in rounds"])
+def test_every_round_is_charged_by_the_plan_before_it_is_drawn(pair: str) -> None:
+    """What rounds divide follows other noisy values; what they cost, and in which order, does not."""
+    relation, gaussian, variant, tables = KINDS["bins"].pairs[pair]
+    plan = bins_plan(relation, gaussian, variant)
+    assert len(plan.scales) > 1
+    divided, events = set(), list[str]()
+
+    def spent(ledger: Ledger, charge: Charge) -> None:
+        events.append(f"charge {charge.label}")
+        spend(ledger, charge)
+
+    spend, draw = Ledger.spend, WatchedNoise._next
+
+    def drawn(self: WatchedNoise, *given: Any) -> NDArray[np.int64]:
+        events.append("draw")
+        return draw(self, *given)
+
+    with mock.patch.object(Ledger, "spend", spent), mock.patch.object(WatchedNoise, "_next", drawn):
+        for noise in ((30, -9, 41), (-44, -12, -50), (900, 900, 900)):
+            events.clear()
+            released, _ = release_bins(plan, tables[1], noise=WatchedNoise(noise, []))
+            divided.add(tuple(len(nodes) for nodes, _ in released.noisy))
+            assert events == [
+                event for charge in plan.charges()[::-1] for event in (f"charge {charge.label}", "draw")
+            ]
+    assert len(divided) > 1
+
+
 # Whole commands, from reading a file to what is made of the released one.
 
 COLUMNS = Schema(
@@ -611,6 +687,8 @@ COMMANDS = {
     "column": column_command(("histogram", "--column", "age"), EXPORT),
     "counts": count_command(("histogram", "--counts", "n"), EXPORT),
     "columns": column_command(("grid", "--columns", "age,rooms"), EXPORT),
+    "column in rounds": column_command(("histogram", "--column", "age", "--measure", "rounds"), EXPORT),
+    "columns in rounds": column_command(("grid", "--columns", "age,rooms", "--shapes", "rounds"), EXPORT),
     "sorted column": column_command(("sorted", "--column", "age"), EXPORT),
     "sorted counts": count_command(("sorted", "--counts", "n"), EXPORT),
     "declared nodes": edge_command(("degrees", "--nodes", 12), EXPORT, more=("x y",)),
