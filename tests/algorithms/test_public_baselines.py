@@ -35,7 +35,9 @@ def test_noisy_columns_stand_beside_the_prediction_of_every_plan_for_marginals(a
     budget = {"epsilon": 1e6, "delta": 1e-9} if accountant == "zcdp" else {"epsilon": 1e6}
     found = {}
     for epsilon in (1e6, 0.01):
-        terms = Terms.of("projection", accountant=accountant, **{**budget, "epsilon": epsilon})
+        terms = Terms.of(
+            "projection", measure="counts", accountant=accountant, **{**budget, "epsilon": epsilon}
+        )
         _, statement = plan_and_statement(terms, 5000, asked, Silent())
         found[epsilon] = statement["predicted"]["baselines"]["independence"]
     records = np.stack(public_population(SCHEMA, ROWS, seed=1), axis=1).astype(np.int32)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.releases.public_population.population import public_population
+from dpopt.schema import Rule, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA
 from tests.strategies import schemas
@@ -33,6 +34,21 @@ def digest(columns: Sequence[NDArray[np.int64]]) -> str:
 )
 def test_a_population_is_the_same_for_ever(schema: Schema, rows: int, seed: int, pinned: str) -> None:
     assert digest(public_population(schema, rows, seed=seed)) == pinned
+
+
+def test_a_population_obeys_the_rules_and_changes_only_what_breaks_them() -> None:
+    rule = Rule(implies(literal("smoker", "=", True), literal("colour", "=", "red")), "smokers are red")
+    schema = Schema(SCHEMA.attributes, rules=(rule,))
+    free, ruled = (
+        np.stack(public_population(one, 5000, seed=1), axis=1).astype(np.int32) for one in (SCHEMA, schema)
+    )
+    kept = ~schema.circuit().broken(free).any(axis=1)
+    assert 0.05 < kept.mean() < 0.95
+    assert not schema.circuit().broken(ruled).any()
+    np.testing.assert_array_equal(ruled[kept], free[kept])
+    changed = (ruled != free).sum(axis=1)[~kept]
+    assert changed.min() == 1
+    assert changed.max() <= 2  # the rule mentions two attributes
 
 
 @given(schema=schemas(), rows=st.integers(1, 300), seed=st.integers(0, 1000))

@@ -137,7 +137,8 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     other in two ways. A hidden class, with geometric shares, draws with probability lambda from its own order of the same
     masses: weak dependences among all attributes. And each attribute, in a random order, takes with probability mu the place
     in its distribution that an earlier attribute has in its own: strong dependences of some pairs. lambda and mu are powers
-    of numbers spread evenly over (0, 1). Codes that the schema declares as not occurring have no mass.
+    of numbers spread evenly over (0, 1). Codes that the schema declares as not occurring have no mass. Under rules, records
+    that break them are changed in few codes until they obey.
 
     What the width of a table says: from 13 to 24 attributes the exponents move from [0.5, 5.8] to [0.3, 3.8] and the power of
     mu from 1.5 to 0.3; from 13 to 41 attributes, with the square of the place between the two, the power of lambda moves from
@@ -188,7 +189,20 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
             )
             column[members] = codes[ranks]
         columns[position], places[position] = column, points
-    return columns
+    return _obeying(schema, columns, seed) if schema.rules else columns
+
+
+def _obeying(schema: Schema, columns: list[NDArray[np.int64]], seed: int) -> list[NDArray[np.int64]]:
+    """Return the columns with records that obey the rules, each changed in as few codes as a walk finds."""
+    from dpopt.inference.records.problem import FitProblem
+    from dpopt.inference.records.start import made_feasible
+
+    records = np.stack(columns, axis=1).astype(np.int32)
+    problem = FitProblem(schema.sizes, (), schema.circuit(), Domains.of(schema, occurring=False))
+    sizes = schema.sizes.tolist()
+    counts = [np.bincount(column, minlength=size) for column, size in zip(columns, sizes, strict=True)]
+    found = made_feasible(problem, records, np.concatenate(counts) / len(records), seed)
+    return list(np.ascontiguousarray(found.T, dtype=np.int64))
 
 
 SHIFT, EXPONENT = 10, 0.65
