@@ -37,7 +37,7 @@ def plans(shape: Shape, epsilon: float, *, gaussian: bool) -> Iterator[tuple[str
     )
     for name, levels in _PLAIN.items():
         yield name, _equal(shape, budget, levels(shape), gaussian=gaussian)
-    planned = plan_grid(shape, budget)
+    planned = plan_grid(shape, budget, modelled=True)
     yield PLANNED, planned
     other = "rectangles" if set(planned.levels) <= set(cubes(shape)) else "cubes"
     yield OTHER, plan_grid(shape, budget, shapes=other)

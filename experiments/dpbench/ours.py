@@ -46,12 +46,12 @@ def _scales(shape: tuple[int, ...]) -> dict[Level, float]:
     if len(shape) == 1:
         one = plan_histogram(shape[0], pure(1.0))
         return {(height,): scale for height, scale in zip(one.heights, one.scales, strict=True)}
-    many = plan_grid(shape, pure(1.0))
+    many = plan_grid(shape, pure(1.0), modelled=True)
     return dict(zip(many.levels, many.scales, strict=True))
 
 
 def scales(shape: tuple[int, ...], epsilon: float) -> dict[Level, float]:
-    """Return the scale of the noise of each level that dpopt measures by default."""
+    """Return the scale of the noise of each level that dpopt measures without rounds."""
     return {level: scale / epsilon for level, scale in _scales(shape).items()}
 
 

@@ -26,6 +26,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.inference.histograms.halves_in_rounds import groups_of, next_nodes
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.measurements.bin_measurement import BinsInUse
@@ -567,7 +568,7 @@ def test_degrees_of_the_true_number_of_nodes_are_seen() -> None:
 def test_blocks_that_are_divided_by_exact_counts_are_seen(pair: str) -> None:
     """Each round's values have their noise, and the plan's charge is the same; which blocks are divided follows the table."""
     held: list[BinCounts] = []
-    measure, decide = CountingCurator.measure, in_rounds.next_nodes
+    measure, decide = CountingCurator.measure, next_nodes
 
     def measured(curator: Any, measurement: Any) -> Any:
         held[:] = [curator._dataset]
@@ -576,7 +577,7 @@ def test_blocks_that_are_divided_by_exact_counts_are_seen(pair: str) -> None:
     def decided(shape: Sequence[int], rounds: Sequence[Any], *given: Any, **more: Any) -> NDArray[np.int64]:
         exact = []
         for one in rounds:
-            groups = in_rounds.groups_of(shape, one.nodes)
+            groups = groups_of(shape, one.nodes)
             sums = np.bincount(groups, weights=held[0]._counts, minlength=one.nodes.size)
             exact.append(replace(one, counts=sums.astype(np.int64)))
         return decide(shape, exact, *given, **more)

@@ -100,8 +100,9 @@ class GridOptions:
     ] = "all"
     shapes: Annotated[
         str,
-        "Which blocks of cells may be measured: cubes (of equal sides), rectangles (all), cells, or auto (rectangles where "
-        "they are predicted to be better by a fifth), or rounds (the largest first, none with few records divided further).",
+        "Which blocks of cells may be measured: cubes (of equal sides), rectangles (all), cells, rounds (the largest first, "
+        "none with few records divided further), or auto: of two columns with Laplace noise rounds, if there are several and "
+        "no --solver is named; else rectangles where they are predicted to be better by a fifth, else cubes.",
     ] = "auto"
 
 

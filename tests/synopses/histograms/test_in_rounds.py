@@ -10,12 +10,16 @@ import pandas as pd
 import pytest
 
 import dpopt
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import Round, groups_of, halves_in_rounds, next_nodes
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram import Histogram
 
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
+PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 SPARSE = np.zeros(512, dtype=np.int64)
 SPARSE[[3, 4, 5, 300]] = 4_000, 2_500, 900, 1_200
 
@@ -25,14 +29,16 @@ def released(counts: Counts, measure: str = "rounds", **how: Any) -> Histogram:
     return dpopt.histogram(pd.DataFrame({"n": counts}), counts="n", measure=measure, **how)
 
 
-def grid_of(cells: np.ndarray[tuple[int, int], np.dtype[np.int64]], **how: Any) -> GridHistogram:
+def grid_of(
+    cells: np.ndarray[tuple[int, int], np.dtype[np.int64]], shapes: str = "auto", **how: Any
+) -> GridHistogram:
     axes = tuple(
         dpopt.Attribute(name, dpopt.AttributeKind.NUMERIC, edges=tuple(range(side + 1)))
         for name, side in zip("ab", cells.shape, strict=True)
     )
     places = np.repeat(np.arange(cells.size), cells.reshape(-1))
     table = pd.DataFrame(dict(zip("ab", np.unravel_index(places, cells.shape), strict=True)))
-    return dpopt.grid(table, dpopt.Schema(axes), ("a", "b"), shapes="rounds", **how)
+    return dpopt.grid(table, dpopt.Schema(axes), ("a", "b"), shapes=shapes, **how)
 
 
 def test_each_round_divides_all_bins_and_leaves_empty_blocks_whole() -> None:
@@ -85,7 +91,7 @@ def test_any_number_of_bins(bins: int) -> None:
 def test_columns_of_any_sizes(tmp_path: Path) -> None:
     cells = np.zeros((5, 12), dtype=np.int64)
     cells[1:3, 4:9] = 300
-    found = grid_of(cells, epsilon=50.0)
+    found = grid_of(cells, "rounds", epsilon=50.0)
     np.testing.assert_allclose(found.counts, cells, atol=3)
     assert found.box((1, 3), (4, 9)).low <= 3_000 <= found.box((1, 3), (4, 9)).high
     found.write(tmp_path / "grid.npz")
@@ -113,12 +119,34 @@ def test_other_estimates_models_and_options_are_refused() -> None:
     with pytest.raises(PlanError, match="worst"):
         dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", ranges="worst", epsilon=1)
     cells = np.full((4, 4), 20)
-    grid = grid_of(cells, epsilon=1.0)
+    grid = grid_of(cells, "rounds", epsilon=1.0)
     for name in ("divided", "least-squares"):
         with pytest.raises(PlanError, match="rounds"):
             grid.box((0, 1), (0, 1), estimate=name)
     with pytest.raises(PlanError, match="rounds"):
         grid.model()
+
+
+def test_two_columns_are_measured_in_rounds_by_default() -> None:
+    """Where there are several rounds, noise is Laplace's, and nothing asks for what rounds do not have."""
+    plan = plan_grid((64, 64), PURE)
+    assert plan.rounds
+    assert plan.levels == plan_grid((64, 64), PURE, shapes="rounds").levels
+    assert plan.scales == plan_grid((64, 64), PURE, shapes="rounds").scales
+    assert not plan_grid((4, 8), PURE).rounds  # one round
+    assert not plan_grid((64, 64), PURE, modelled=True).rounds
+    assert not plan_grid((64, 64), PURE, shapes="cubes").rounds
+    assert not plan_grid((64, 64), PURE, ranges="sizes:1x1").rounds
+    assert not plan_grid((16, 16, 16), PURE).rounds
+    assert not plan_grid((64, 64), Budget(None, 1e-9, 0.5, Accountant.ZCDP)).rounds
+
+
+def test_a_named_solver_measures_what_it_can_solve() -> None:
+    cells = np.full((64, 64), 2)
+    assert grid_of(cells, epsilon=0.5).plan.rounds
+    solved = grid_of(cells, epsilon=0.5, solver="closed-form")
+    assert not solved.plan.rounds
+    assert solved.box((0, 9), (3, 20)).value == pytest.approx(solved.least_squares[:9, 3:20].sum(), abs=1e-3)
 
 
 def test_nodes_that_do_not_divide_all_bins_are_refused() -> None:

@@ -21,7 +21,14 @@ from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_bu
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, noise_variance, unheard
+from dpopt.synopses.histograms.counts_plan import (
+    CountsPlan,
+    LevelNoise,
+    OnSolved,
+    is_gaussian,
+    noise_variance,
+    unheard,
+)
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
 from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
@@ -143,6 +150,7 @@ def plan_grid(
     shapes: str = "auto",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    modelled: bool = False,
     solver: str | Solver | None = None,
     on_solved: OnSolved = unheard,
 ) -> GridPlan:
@@ -159,12 +167,15 @@ def plan_grid(
     ranges : str
         "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple strategy).
     shapes : str
-        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells", or "auto": rectangles where they
-        are predicted to be better by a fifth, else cubes; or "rounds": blocks that halve all columns in turn, measured
-        from the largest down, and divided no further where they hold few records.
+        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve all
+        columns in turn, measured from the largest down, and divided no further where they hold few records; or "auto":
+        rounds of two columns with Laplace noise, if there are several rounds, and not `modelled`; else
+        rectangles where they are predicted to be better by a fifth, else cubes.
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
+    modelled : bool
+        Whether estimates that are models will be asked for, which rounds do not have.
     solver, on_solved : optional
         As of `plan_histogram`.
 
@@ -181,6 +192,9 @@ def plan_grid(
     if shapes not in SHAPES:
         raise PlanError(f"found the shapes {shapes!r}; expected one of {', '.join(SHAPES)}")
     noise, workload = LevelNoise(budget, relation), BoxWorkload.parse(ranges, shape)
+    if shapes == "auto" and len(shape) == 2 and not (modelled or is_gaussian(budget)):
+        in_rounds = _spread(workload, ROUNDS, noise, None)[1]
+        shapes = ROUNDS if np.count_nonzero(in_rounds.amounts) > 1 else shapes
     levels, found = _spread(workload, shapes, noise, solver)
     on_solved(found.solved, found.gap)
     measured = np.flatnonzero(found.amounts).tolist()

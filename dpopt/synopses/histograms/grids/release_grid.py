@@ -43,8 +43,9 @@ def grid(
     ranges : str
         The boxes whose variance the plan minimizes: "all", or sizes such as "sizes:1x1,16x16".
     shapes : str
-        Which blocks of cells may be measured: "auto", "cubes", "rectangles", "cells", or "rounds": the largest first, and
-        none that holds few records is divided further.
+        Which blocks of cells may be measured: "cubes", "rectangles", "cells", "rounds": the largest first, and none that
+        holds few records is divided further; or "auto": rounds of two columns with Laplace noise where no solver is
+        named (`dpopt.synopses.histograms.grids.grid_plan.plan_grid`).
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
@@ -87,6 +88,7 @@ def grid(
             shapes=shapes,
             relation=request.relation,
             size=size,
+            modelled=request.solver is not None,
         ),
         measure=lambda axes: partial(release_grid, axes=axes),
         ordered=ordered,
