@@ -286,10 +286,10 @@ def test_parts_are_put_together_where_files_are_read_and_nowhere_else() -> None:
 
 
 def test_exact_counts_are_made_for_the_curator_alone() -> None:
-    """Which has one maker for all synopses: for what is measured at once, and for sorted counts, whose length comes first."""
+    """Which has one maker for all synopses: for what is measured at once, for rounds, and for sorted counts of noisy length."""
     assert callers("CountingCurator") == {PATH, "dpopt/releases/measured_size.py"}
     assert callers("PrefixCurator") == {PREFIXES}
-    assert callers("run.curator") == {SORTED}
+    assert callers("run.curator") == {SORTED, ROUNDS}
     assert callers("run.measured") == {*(room.path for room in ROOMS), *DRIVERS} - {SORTED}
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
@@ -302,6 +302,7 @@ def test_exact_counts_are_made_for_the_curator_alone() -> None:
 HISTOGRAMS = {path: file for path, file in FILES.items() if path.startswith("dpopt/synopses/histograms/")}
 DRIVERS = [path for path, file in HISTOGRAMS.items() if "Reserved.of" in called(file.tree)]
 PATH, SORTED = "dpopt/synopses/release.py", "dpopt/synopses/histograms/sorted/release_sorted.py"
+ROUNDS = "dpopt/synopses/histograms/in_rounds.py"
 PREFIXES = "dpopt/synopses/histograms/prefixes.py"
 STATING = {
     node.name
