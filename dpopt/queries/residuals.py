@@ -208,6 +208,18 @@ def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], 
     )
 
 
+def largest_parts(
+    marginals: MarginalSet, wholes: NDArray[np.int64], parts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return which set each marginal is itself, codes of one value left aside, (M,); -1 where none is left.
+
+    `wholes` and `parts` are those of `subsets_of`, whose sets are sorted by their number of attributes.
+    """
+    largest = np.full(len(marginals), -1)
+    np.maximum.at(largest, wholes, parts)
+    return largest
+
+
 def centred(marginals: MarginalSet, values: NDArray[Number]) -> NDArray[Number]:
     """Return R_A times the values of the cells of each marginal A, (cells,): N(A) times its residual."""
     result = np.empty_like(values)

@@ -34,7 +34,13 @@ from dpopt.algorithms.prediction import BASELINES, PredictedError, some_of
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import Residuals, independent_shares, subsets_of, summed_over_subsets
+from dpopt.queries.residuals import (
+    Residuals,
+    independent_shares,
+    largest_parts,
+    subsets_of,
+    summed_over_subsets,
+)
 from dpopt.queries.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -85,7 +91,7 @@ class ExpectedError:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class AskedMarginals:
     """Marginals as residuals: all sets within them, and which of these they are themselves.
 
     Attributes
@@ -108,11 +114,10 @@ class Asked:
     cells: int
 
     @classmethod
-    def of(cls, marginals: MarginalSet) -> Asked:
+    def of(cls, marginals: MarginalSet) -> AskedMarginals:
         """Return what some marginals ask for."""
         sets, wholes, parts = subsets_of(marginals)
-        largest = np.full(len(marginals), -1)
-        np.maximum.at(largest, wholes, parts)  # sets are sorted by their number of attributes
+        largest = largest_parts(marginals, wholes, parts)
         places, times = np.unique(largest[largest >= 0], return_counts=True)
         return cls(sets, sets.take(places), places, times, len(marginals), marginals.number_of_cells)
 
@@ -137,7 +142,7 @@ class Asked:
         --------
         >>> from dpopt.schema.domains import Domains
         >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
-        >>> Asked.of(column).deviations(
+        >>> AskedMarginals.of(column).deviations(
         ...     np.array([70.0, 30.0]), np.array([1e6]), np.array([0.5]), 100.0
         ... ).round(3)
         array([1., 1.])
@@ -225,7 +230,7 @@ def predict_residuals(
 ) -> PredictedError:
     """Return the errors that a plan is expected to have on five populations for each run; no record is touched."""
     marginals, sets = sets_of(workload)
-    asked, size = Asked.of(some_of(marginals, MOST_CELLS, FEWEST)), plan.size
+    asked, size = AskedMarginals.of(some_of(marginals, MOST_CELLS, FEWEST)), plan.size
     known = {sets.attributes_of(place): place for place in range(len(sets))}
     places = np.array([known[asked.sets.attributes_of(place)] for place in range(len(asked.sets))])
     rho = sum(stage.rho for stage in plan.stages if not stage.distances)
@@ -286,7 +291,9 @@ def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: MeasuredP
     return float(given.sum() / wanted.sum())
 
 
-def _without_data(asked: Asked, counts: Numbers, scales: Numbers, size: float) -> list[ExpectedError]:
+def _without_data(
+    asked: AskedMarginals, counts: Numbers, scales: Numbers, size: float
+) -> list[ExpectedError]:
     """Return the errors of one record of first values, and of the uniform distribution."""
     own, cells = asked.own(counts), asked.wholes.cells()
     first = np.zeros(own.size)
@@ -301,7 +308,7 @@ def _without_data(asked: Asked, counts: Numbers, scales: Numbers, size: float) -
 
 def found_errors(known: Known) -> dict[str, Any]:
     """Return what the estimates of a run expect of the errors of its records: from released values alone."""
-    asked = Asked.of(known.marginals)
+    asked = AskedMarginals.of(known.marginals)
     found = asked.expected(known.counts, known.scales, known.precision, known.plan.size)
     low, middle, high = (factor * found.mean_error for factor in FOUND)
     figures = {"max_error": found.max_error, "mean_error": middle, "distance": FOUND[1] * found.distance}

@@ -36,6 +36,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
     Residuals,
     cell_variances,
+    largest_parts,
     marginals_from_residuals,
     residuals_of,
     subsets_of,
@@ -254,9 +255,8 @@ class Known:
     def _asked(self) -> NDArray[np.int64]:
         """Return the places of the workload's own sets."""
         _, wholes, parts = subsets_of(self.marginals)
-        largest = np.zeros(len(self.marginals), dtype=np.int64)
-        np.maximum.at(largest, wholes, parts)  # sets are sorted by their number of attributes
-        return np.unique(largest[np.unique(wholes)])
+        largest = largest_parts(self.marginals, wholes, parts)
+        return np.unique(largest[largest >= 0])
 
     def usable(self) -> NDArray[np.int64]:
         """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""

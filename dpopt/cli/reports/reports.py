@@ -254,7 +254,7 @@ def _held(statement: Mapping[str, Any]) -> list[str]:
     lines = [held]
     fit = statement.get("certificate")
     if fit is not None:
-        bound = "no bound was sought (--columns seeks one)"
+        bound = "no bound was sought (--column-generation seeks one)"
         if fit["frank_wolfe_gap"] is not None:
             bound = f"the search finds at most {_share(fit['frank_wolfe_gap'], fit)} to gain"
         if fit["gap"] is not None:
