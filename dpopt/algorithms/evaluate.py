@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.private.evaluation import non_private_errors
+from dpopt.files.codec import encode
+from dpopt.private.evaluation import ColumnFigures, non_private_errors, numeric_figures
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
@@ -27,7 +28,7 @@ def evaluate(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
-    """Return the errors of a release, of the all-zeros data set and of the uniform distribution. NOT private.
+    """Return the errors of a release, of the all-zeros data set and of the uniform distribution, and its columns. NOT private.
 
     The zeros baseline has one record with the first declared value of every attribute (with indicator bits: no bit set), the
     uniform baseline gives every record of the universe the same weight.
@@ -35,7 +36,9 @@ def evaluate(
     Returns
     -------
     dict
-        "queries", "max_error", "mean_error", "worst_query" (in words), "baselines", "private": False.
+        "queries", "max_error", "mean_error", "worst_query" (in words), "baselines", "private": False; and "columns": for each
+        numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers) and "missing" (a share). Numbers of the
+        table as the schema reads them. Empty for a table of codes, or a release without records of such columns.
     """
     finished = release if isinstance(release, SyntheticRelease) else load(release)
     job = finished.job
@@ -56,6 +59,17 @@ def evaluate(
             name: {"max_error": errors[name].max_error, "mean_error": errors[name].mean_error}
             for name in ("zeros", "uniform")
         },
+        "columns": {} if finished.synthetic is None else _columns(finished, dataset),
+    }
+
+
+def _columns(finished: SyntheticRelease, dataset: PrivateDataset) -> dict[str, Any]:
+    """Return mean and quartiles of each numeric column, real beside synthetic."""
+    own = finished.numbers()
+    return {
+        name: {"real": encode(real), "synthetic": encode(ColumnFigures.of(*own[name]))}
+        for name, real in numeric_figures(dataset).items()
+        if name in own
     }
 
 

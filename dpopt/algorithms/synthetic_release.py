@@ -24,7 +24,7 @@ from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_records
 from dpopt.releases.wide_output import ones_of, write_wide
-from dpopt.schema.schema import Schema
+from dpopt.schema.schema import AttributeKind, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +100,21 @@ class SyntheticRelease:
         schema = self.record_schema
         frame: pd.DataFrame = records_table(schema, written, weights, weight_name(schema)).to_pandas()
         return frame
+
+    def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each."""
+        written, weights = written_records(self.job, self.records)
+        shares = np.ones(len(written)) if weights is None else weights
+        return {
+            attribute.name: (
+                np.array([*attribute.representatives, *([np.nan] * (attribute.missing is not None))])[
+                    written[:, place]
+                ],
+                shares,
+            )
+            for place, attribute in enumerate(self.record_schema.attributes)
+            if attribute.kind is AttributeKind.NUMERIC
+        }
 
     def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
         """Return records of zeros and ones as a sparse matrix, a row for each: the rows asked for, or the distinct records.

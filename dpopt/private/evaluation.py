@@ -1,4 +1,4 @@
-"""Comparison with the truth: errors of answers, rows that break rules. NOT private.
+"""Comparison with the truth: errors of answers, figures of columns, rows that break rules. NOT private.
 
 Errors are for the owner, for demonstrations on public data, and for experiments. Counts of rows that break
 a rule are for the owner's terminal only, never stored.
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
+from dpopt.private.engines.streamed_table import readable_again
 from dpopt.private.tables.dataset import PrivateDataset, Progress, number_of
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, SparseAnswers, shares_of_cells
 from dpopt.queries.marginal_set import MarginalSet, over_named
+from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 CELLS = (
@@ -202,6 +204,64 @@ def _array(given: Answers) -> NDArray[np.float64]:
             f"answers on clauses are given as an array, found {type(given).__name__}; that form is for marginals"
         )
     return given
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFigures:
+    """Mean and quartiles of a numeric column.
+
+    Attributes
+    ----------
+    mean : float or None
+        None where every value is missing.
+    quartiles : (float, float, float) or None
+        The least values that a quarter, half and three quarters of all others do not exceed.
+    missing : float
+        Share of missing values.
+    """
+
+    mean: float | None
+    quartiles: tuple[float, float, float] | None
+    missing: float
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64], weights: NDArray[np.float64]) -> ColumnFigures:
+        """Return the figures of values with these weights, (n,) each; NaN is a missing value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> ColumnFigures.of(np.array([4.0, 1.0, np.nan]), np.array([1.0, 2.0, 1.0]))
+        ColumnFigures(mean=2.0, quartiles=(1.0, 1.0, 4.0), missing=0.25)
+        """
+        known = ~np.isnan(values) & (weights > 0)
+        total, missing = float(weights[known].sum()), float(weights[np.isnan(values)].sum())
+        if total == 0.0:
+            return cls(None, None, 1.0)
+        order = np.argsort(values[known], kind="stable")
+        ordered, upto = values[known][order], np.cumsum(weights[known][order])
+        places = np.searchsorted(upto, np.array([0.25, 0.5, 0.75]) * upto[-1] * (1 - 1e-12))
+        first, middle, third = ordered[places].tolist()
+        mean = float(np.average(values[known], weights=weights[known]))
+        return cls(mean, (first, middle, third), missing / (total + missing))
+
+
+def numeric_figures(dataset: PrivateDataset) -> dict[str, ColumnFigures]:
+    """Return mean and quartiles of each numeric column of a table: exact, not private, for the owner only.
+
+    Numbers are taken as the schema reads them. Nothing is returned for records that were given as codes, or
+    by a pipe.
+    """
+    attributes = dataset._schema.attributes
+    numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
+    again = readable_again(dataset)
+    if not numeric or again is None:
+        return {}
+    found = again._numbers(numeric)
+    return {
+        attributes[place].name: ColumnFigures.of(values, counts.astype(np.float64))
+        for place, (values, counts) in zip(numeric, found, strict=True)
+    }
 
 
 _BLOCK_BYTES = 2**24  # of codes and truth values at a time

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +16,11 @@ from scipy.sparse import csr_array
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.private import evaluation as module
 from dpopt.private import evaluation as rule_report
-from dpopt.private.evaluation import NonPrivateErrors, broken_rows, non_private_errors
+from dpopt.private.engines.open_dataset import open_dataset
+from dpopt.private.evaluation import NonPrivateErrors, broken_rows, non_private_errors, numeric_figures
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading, parse_on_invalid
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.counting.binary_columns import SparseColumns
@@ -242,3 +245,54 @@ def test_the_near_misses_of_adult_are_found(data_folder: Path) -> None:
     for table in REAL["adult-rules.json"]:
         broken += broken_rows(read_table(data_folder / table, schema), schema.circuit()).broken
     assert broken.tolist() == [0] * 6 + [1, 3]
+
+
+PEOPLE = Schema(
+    (
+        Attribute("age", AttributeKind.NUMERIC, edges=(0, 20, 40, 60), integer=True, missing="?"),
+        Attribute("pay", AttributeKind.NUMERIC, edges=(-1.5, 0, 10, 1000), other=4.5),
+        Attribute("town", AttributeKind.CATEGORICAL, ("north", "south")),
+    )
+)
+WITH_OTHER = Schema((*PEOPLE.attributes[:2], replace(PEOPLE.attributes[2], other="south")))
+ROWS_OF_PEOPLE = [
+    ("3", "-1.5", "north"),
+    ("?", "1e1", "south"),
+    ("60", "7.25", "south"),
+    ("17", "1000", "north"),
+]
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_numbers_of_columns_are_those_of_the_table_and_not_of_bins(engine: str, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("\n".join(map(",".join, [("age", "pay", "town"), *ROWS_OF_PEOPLE])) + "\n")
+    found = numeric_figures(open_dataset(table, PEOPLE, engine=engine))
+    assert list(found) == ["age", "pay"]
+    assert (found["age"].mean, found["age"].quartiles, found["age"].missing) == (80 / 3, (3, 17, 60), 0.25)
+    assert (found["pay"].mean, found["pay"].quartiles) == (1015.75 / 4, (-1.5, 7.25, 10.0))
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_numbers_are_those_of_the_rows_that_are_counted_as_the_reading_repairs_them(
+    engine: str, tmp_path: Path
+) -> None:
+    rows = [*ROWS_OF_PEOPLE, ("90", "5000", "north"), ("1", "nonsense", "south")]
+    table = tmp_path / "people.csv"
+    table.write_text("\n".join(map(",".join, [("age", "pay", "town"), *rows])) + "\n")
+    dropped, clipped, repaired = (
+        numeric_figures(
+            open_dataset(table, schema, TableReading(on_invalid=parse_on_invalid(how)), engine=engine)
+        )
+        for how, schema in (("drop", PEOPLE), ("clip,drop", PEOPLE), ("clip,other", WITH_OTHER))
+    )
+    assert dropped["age"].mean == 80 / 3
+    assert (clipped["age"].mean, clipped["pay"].mean) == (140 / 4, (1015.75 + 1000) / 5)
+    assert repaired["age"].mean == 141 / 5
+    assert repaired["pay"].mean == pytest.approx((1015.75 + 1000 + 4.5) / 6)
+
+
+def test_numbers_of_a_data_frame_are_read_too_and_of_codes_there_are_none() -> None:
+    frame = pd.DataFrame({"age": [3, None, 60], "pay": [0.5, 2.5, 3.0], "town": ["north"] * 3})
+    assert numeric_figures(read_table(frame, PEOPLE))["pay"].mean == 2.0
+    assert numeric_figures(PrivateDataset.from_codes(PEOPLE, [np.zeros(3, dtype=np.uint8)] * 3)) == {}

@@ -362,6 +362,22 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         title=f"{errors['queries']:,} queries (NOT private)",
     )
     console().print(f"worst query: {errors['worst_query']}")
+    if errors["columns"]:
+        rows = [
+            (
+                name if whose == "real" else "",
+                whose,
+                *map(_figure, (own["mean"], *(own["quartiles"] or [None] * 3))),
+            )
+            for name, both in errors["columns"].items()
+            for whose, own in both.items()
+        ]
+        headings = ("column", "", "mean", "quartile", "median", "quartile")
+        print_table(headings, rows, title="numeric columns (NOT private)")
+
+
+def _figure(number: float | None) -> str:
+    return "–" if number is None else f"{number:,.6g}"
 
 
 def report_rows(path: Path, *, rows: int) -> None:

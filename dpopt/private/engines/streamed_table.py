@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,15 @@ from dpopt.errors import PrivateDataError
 from dpopt.private.readers import batch_reader
 from dpopt.private.readers.batch_reader import BatchReader, KeptRows
 from dpopt.private.readers.open_table import AnyTable, open_table
-from dpopt.private.readers.read_table import refuse_without_rows
+from dpopt.private.readers.read_table import ReadFrom, refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, WatchedFiles, column_positions
 from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Progress, least_dtype, number_of
 from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.encode import ColumnEncoder
 
 _Item = TypeVar("_Item")
 
@@ -175,12 +178,40 @@ class TableInFiles(PrivateDataset):
         yield from reader.batches(BATCH_ROWS)
         self._check(source, reader)
 
-    def _reader(self, attributes: NDArray[np.integer]) -> tuple[TableSource, BatchReader]:
+    def _reader(
+        self, attributes: NDArray[np.integer], encoder: type[ColumnEncoder] | None = None
+    ) -> tuple[TableSource, BatchReader]:
         """Open the files again, if they are what they were, to read some attributes."""
         source = self._opened()
         names = self._schema.names
         positions = column_positions(source, [names[attribute] for attribute in attributes])
-        return source, BatchReader(source, positions, self._schema, attributes, self._how, kept=self._kept)
+        kept = self._kept
+        return source, BatchReader(
+            source, positions, self._schema, attributes, self._how, kept=kept, encoder=encoder
+        )
+
+    def _numbers(self, attributes: Sequence[int]) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Return the different numbers of numeric attributes, NaN for missing values last, and how many records have each.
+
+        Numbers as the schema reads them: clipped, or replaced by `other`, where the reading says so. Reads the table once, in
+        this process.
+        """
+        from dpopt.private.readers.encode_numbers import NumberEncoder
+
+        source, reader = self._reader(np.array(attributes), NumberEncoder)
+        counts = [np.zeros(0, dtype=np.int64) for _ in attributes]
+        for batch in reader.batches(BATCH_ROWS):
+            for place, codes in enumerate(batch):
+                found = np.bincount(codes, minlength=counts[place].size)
+                found[: counts[place].size] += counts[place]
+                counts[place] = found
+        self._check(source, reader)
+        numbers = []
+        for encoder, found in zip(reader.encoders, counts, strict=True):
+            known = cast("NumberEncoder", encoder).known()[: found.size]
+            values, places = np.unique(known[found > 0], return_inverse=True)
+            numbers.append((values, np.bincount(places, found[found > 0], values.size).astype(np.int64)))
+        return numbers
 
     def _opened(self) -> TableSource:
         source = open_table(self._table, self._how)
@@ -195,6 +226,24 @@ class TableInFiles(PrivateDataset):
             raise PrivateDataError(
                 f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin again"
             )
+
+
+def readable_again(dataset: PrivateDataset) -> TableInFiles | None:
+    """Return the same records as a table that is read for every count; None where there are codes alone, or a pipe."""
+    if isinstance(dataset, TableInFiles):
+        return dataset
+    source = dataset._source
+    if not isinstance(source, ReadFrom):
+        return None
+    return StreamedTable._holding(
+        _schema=dataset._schema,
+        _rows=dataset._rows,
+        _rows_read=source.rows,
+        _kept=source.kept,
+        _table=source.table,
+        _how=source.how,
+        _files=source.files,
+    )
 
 
 class StreamedTable(TableInFiles):

@@ -24,6 +24,8 @@ from dpopt.schema.schema import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dpopt.private.readers.encode import ColumnEncoder
+
 Kept = NDArray[np.bool_]
 
 
@@ -178,9 +180,13 @@ class BatchReader:
         Which rows are counted; None in a first pass.
     person
         In a first pass: where the person column is, if rows of a person are bounded.
+    encoder
+        What encodes a column; None for codes of the schema.
 
     Attributes
     ----------
+    encoders : list
+        One for each attribute.
     rows : int
         Rows that were read so far, counted or not. Private where the table is.
 
@@ -197,12 +203,13 @@ class BatchReader:
         *,
         kept: KeptRows | None = None,
         person: int | None = None,
+        encoder: type[ColumnEncoder] | None = None,
     ) -> None:
         from dpopt.private.readers.encode import ColumnEncoder
 
         self._source, self._how, self._kept = source, how, kept
-        self._encoders = [
-            ColumnEncoder(
+        self.encoders = [
+            (encoder or ColumnEncoder)(
                 schema.attributes[attribute],
                 how.on_invalid,
                 nulls_are_malformed=source.nulls_are_malformed,
@@ -239,7 +246,7 @@ class BatchReader:
     @property
     def problems(self) -> list[ColumnProblems]:
         """What did not fit, column by column; nothing where the reading is total."""
-        return [encoder.problems for encoder in self._encoders]
+        return [encoder.problems for encoder in self.encoders]
 
     def faults(self) -> list[str]:
         """Return what is wrong with whole rows; nothing where the reading is total."""
@@ -281,14 +288,14 @@ class BatchReader:
     def read_through(self, progress: Progress | None = None) -> None:
         """Read to the end and keep nothing but what does not fit, and which rows are counted."""
         for _ in self._pieces(BATCH_ROWS, progress):
-            for encoder in self._encoders:
+            for encoder in self.encoders:
                 encoder.codes()
 
     def columns(self, progress: Progress | None = None) -> list[Codes]:
         """Read to the end and return the codes of each attribute."""
         for _ in self._pieces(BATCH_ROWS, progress):
             pass
-        return [encoder.codes() for encoder in self._encoders]
+        return [encoder.codes() for encoder in self.encoders]
 
     def _pieces(self, rows: int, progress: Progress | None) -> Iterator[int]:
         """Yield the number of rows of the next piece, once the values of those that are counted are with the encoders."""
@@ -297,8 +304,8 @@ class BatchReader:
         invalid: NDArray[np.bool_] | None = None
         persons: pa.Array | None = None
         for index, array in self._source.pieces(self._positions, progress, batch_rows=rows):
-            if index < len(self._encoders):
-                found = self._encoders[index].add(array)
+            if index < len(self.encoders):
+                found = self.encoders[index].add(array)
                 if found is not None:
                     invalid = found if invalid is None else invalid | found
             if index == self._person:
@@ -328,11 +335,11 @@ class BatchReader:
                 kept = self._persons.keep(persons, kept)
             self._decided.add(kept)
         if not kept.all():
-            for encoder in self._encoders:
+            for encoder in self.encoders:
                 encoder.keep(kept)
 
     def _taken(self) -> Iterator[list[Codes]]:
-        codes = [encoder.codes() for encoder in self._encoders]
+        codes = [encoder.codes() for encoder in self.encoders]
         if not any(self.problems):
             yield codes
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.table_sources import TableSource
+from dpopt.private.readers.table_sources import TableSource, WatchedFiles
 from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from dpopt.private.readers.batch_reader import KeptRows
 
 
 def read_table(
@@ -64,11 +68,39 @@ def _read(
         )
     how.check_against(schema)
     source = open_table(table, how)
+    try:
+        files = WatchedFiles.of(source.files)
+    except PrivateDataError:  # a pipe can be read once
+        files = None
     reader = BatchReader.first_pass(source, schema, how)
     columns = reader.columns(progress)
     reader.refuse_what_does_not_fit()
     refuse_without_rows(source, reader.rows, how)
-    return PrivateDataset.from_codes(schema, columns), reader.rows
+    again = None if files is None else ReadFrom(table, how, files, reader.kept_rows(), reader.rows)
+    return PrivateDataset.from_codes(schema, columns)._with_source(again), reader.rows
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class ReadFrom:
+    """From what records in memory were read, and which of its rows are counted. Private.
+
+    Attributes
+    ----------
+    table, how :
+        As for `read_table`.
+    files : WatchedFiles
+        As they were before the first row was read.
+    kept : KeptRows or None
+        None where all rows are counted.
+    rows : int
+        Counted or not.
+    """
+
+    table: AnyTable
+    how: TableReading
+    files: WatchedFiles
+    kept: KeptRows | None
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)

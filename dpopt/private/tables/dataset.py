@@ -33,10 +33,11 @@ class PrivateDataset(Closed):
     Made by `read_table` or by `PrivateDataset.from_codes`; used by the curator, which is in the same room.
     """
 
-    __slots__ = ("_columns", "_schema")
+    __slots__ = ("_columns", "_schema", "_source")
     _schema: Schema
     # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
     _columns: Sequence[Codes]
+    _source: object  # what they were read from and can be read from once more (`dpopt.private.readers.read_table.ReadFrom`)
 
     @property
     def _public(self) -> NDArray[np.integer]:
@@ -75,7 +76,11 @@ class PrivateDataset(Closed):
                 raise PrivateDataError(
                     f"column {name!r} has {column.size} codes, column {names[0]!r} has {rows}"
                 )
-        return cls._holding(_schema=schema, _columns=encoded, _rows=rows)
+        return cls._holding(_schema=schema, _columns=encoded, _rows=rows, _source=None)
+
+    def _with_source(self, source: object) -> PrivateDataset:
+        """Return the same records, with what they were read from."""
+        return self._holding(_schema=self._schema, _columns=self._columns, _rows=self._rows, _source=source)
 
     @classmethod
     def from_binary(cls, schema: Schema, columns: BinaryColumns) -> Self:
@@ -98,7 +103,7 @@ class PrivateDataset(Closed):
                 f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes (Schema.binary); "
                 f"found {len(schema):,} attributes"
             )
-        return cls._holding(_schema=schema, _columns=columns, _rows=columns.rows)
+        return cls._holding(_schema=schema, _columns=columns, _rows=columns.rows, _source=None)
 
     def _parts(self, attributes: Sequence[int]) -> Iterator[list[Codes]]:
         """Yield the codes of some attributes, one array each, for the first rows, then for the next ones, to the end."""
