@@ -20,6 +20,7 @@ from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding
+from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_records
@@ -201,7 +202,7 @@ class SyntheticRelease:
 
 
 def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> SyntheticRelease:
-    """Write, where a folder is given, what a run ended with and release.json."""
+    """Write, where a folder is given, what a run ended with, README.txt and release.json."""
     output: dict[str, Any] = {}
     if folder is not None and outcome.records is not None:
         output = write_synthetic(job, folder, outcome.records)
@@ -209,6 +210,7 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
         output = write_answers(folder, job, outcome.answers)
     statement = release_statement(job, outcome, output)
     if folder is not None:
+        write_readme(folder, statement)
         # Times are made equal before the release has its name: a kill in between could never be made good.
         write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
     return SyntheticRelease(job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement)

@@ -15,6 +15,7 @@ In: finished records, plans as JSON. Out: files.
 | run.py | the steps of a run, and what it ends with |
 | measured_size.py | the number of records, where it is measured |
 | records.py | the synthetic records, as values |
+| readme.py | README.txt of a release folder; how a release is cited |
 | progress.py | how a driver reports progress |
 | public_population/ | public records and choices that plans are simulated on |
 """

@@ -38,7 +38,7 @@ SCHEMA = Schema(
     )
 )
 WORKLOAD = parse_workload("marginals:2,count=3,seed=5", SCHEMA)
-FILES = {"plan.json", "schema.json", "workload.json", "transcript.jsonl", "release.json"}
+FILES = {"README.txt", "plan.json", "schema.json", "workload.json", "transcript.jsonl", "release.json"}
 
 
 def make_release(
