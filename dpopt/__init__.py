@@ -21,6 +21,7 @@ cli           the command line
 files         reading and writing files, with limits
 arrays        read-only arrays
 compilation   compiled kernels
+machine       memory and the ends of processes, as the operating system has them
 public_random seeded public numbers
 threads       work in threads
 errors        every error, one family
@@ -148,7 +149,7 @@ _PUBLIC_NAMES: dict[str, str] = {
 
 _ROOMS = (
     "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files",
-    "inference", "models", "polynomials", "private", "programs", "public_random", "queries", "releases",
+    "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases",
     "schema", "solvers", "synopses", "threads", "transcript", "version",
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ second, and nothing that a user sees first may wait for it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
@@ -76,11 +77,12 @@ def _take_number(_typing_context, array, _place, _amount):  # type: ignore[no-un
 
 
 def _give_way(_typing_context):  # type: ignore[no-untyped-def]
-    """Let other threads run (sched_yield of POSIX)."""
+    """Let other threads run."""
 
     def generate(_context, builder, _signature, _arguments):  # type: ignore[no-untyped-def]
         of_system = ir.FunctionType(ir.IntType(32), [])
-        function = cgutils.get_or_insert_function(builder.module, of_system, "sched_yield")  # type: ignore[no-untyped-call]
+        name = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+        function = cgutils.get_or_insert_function(builder.module, of_system, name)  # type: ignore[no-untyped-call]
         return builder.sext(builder.call(function, []), ir.IntType(64))
 
     return types.int64(), generate

@@ -8,15 +8,14 @@ what the machine has available.
 
 from __future__ import annotations
 
-import os
 import re
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt import machine
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.errors import PlanError
@@ -27,8 +26,6 @@ from dpopt.queries.counting.binary_columns import are_kept_as_bits, octets_for
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 
-MEMORY_INFORMATION = Path("/proc/meminfo")
-STATUS = Path("/proc/self/statm")
 GROUP = Path("/sys/fs/cgroup")
 
 STEP = 1 << 18  # clauses looked at together: bounds the temporary arrays
@@ -193,25 +190,14 @@ def number_of_named_columns(queries: Clauses | MarginalSet, sizes: NDArray[np.in
     return int(np.count_nonzero(named))
 
 
-def available_memory() -> int | None:
-    """Return the bytes that this process can still get, None if nothing says.
+def available_memory() -> int:
+    """Return the bytes that this process can still get.
 
     The least of what the machine has, what the process may hold (`ulimit -v`), and what its control group may (containers,
     batch systems).
     """
-    known = [size for size in (_of_the_machine(), _of_the_process(), _of_the_group()) if size is not None]
-    return min(known) if known else None
-
-
-def _of_the_process() -> int | None:
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        return None
-    try:
-        pages = int(STATUS.read_text("ascii").split()[0])
-    except (OSError, ValueError, IndexError):
-        pages = 0
-    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
+    limits = (machine.free_memory(), machine.memory_limit(), _of_the_group())
+    return min(size for size in limits if size is not None)
 
 
 def _of_the_group() -> int | None:
@@ -227,26 +213,12 @@ def _of_the_group() -> int | None:
     return max(0, int(allowed) - used + given_back) if allowed.isdigit() else None
 
 
-def _of_the_machine() -> int | None:
-    try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB$", MEMORY_INFORMATION.read_text("ascii"), re.MULTILINE)
-    except (OSError, UnicodeDecodeError):
-        found = None
-    if found is not None:
-        return 1024 * int(found[1])
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None
-    return free if free > 0 else None
-
-
-def check_memory(expected: ExpectedMemory, available: int | None) -> None:
-    """Refuse a run that would need more memory than there is; nothing is refused where that is not known.
+def check_memory(expected: ExpectedMemory, available: int) -> None:
+    """Refuse a run that would need more memory than there is.
 
     Raises PlanError with the numbers and what to do.
     """
-    if available is not None and expected.total > available:
+    if expected.total > available:
         raise PlanError(
             f"the run needs about {expected.describe()}; the machine has {_gigabytes(available)} available. Ask fewer queries, "
             "draw fewer in each round (--draws), count the table in parts (--engine stream, no wide tables), or use a machine "

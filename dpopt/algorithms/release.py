@@ -157,6 +157,7 @@ def release(
         return first.go_on(journal, Past())
     except (*REFUSALS, MemoryError):
         if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
+            journal.close()
             withdraw(folder, made)
         raise
     finally:

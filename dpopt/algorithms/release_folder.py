@@ -30,7 +30,7 @@ from dpopt.releases.folder_files import (
 )
 from dpopt.releases.job import Job
 from dpopt.schema.schema import Schema
-from dpopt.transcript.journal import FileJournal
+from dpopt.transcript.journal import FileJournal, lock_of
 
 
 def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> FileJournal:
@@ -90,7 +90,8 @@ def _write_plan(folder: Path, job: Job) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    if any(path.name != TRANSCRIPT for path in folder.iterdir()):
+    own = {folder / TRANSCRIPT, lock_of(folder / TRANSCRIPT)}
+    if any(path not in own for path in folder.iterdir()):
         raise occupied(folder)
 
 

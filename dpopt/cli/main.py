@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import resource
 import sys
 from contextlib import suppress
 from typing import Annotated, NoReturn
@@ -17,6 +16,7 @@ from dpopt.cli.commands import certify, compare, demo, inspect, model, plan, rel
 from dpopt.cli.interruption import listen
 from dpopt.cli.synopses import halfspaces, histograms, intervals, lists, polynomial, prefixes, summary
 from dpopt.cli.synopses import sorted as sorted_counts
+from dpopt.machine import write_no_memory_to_disk
 
 COMMANDS = (budget, certify, compare, demo, inspect, model, plan, release, schema)
 SYNOPSES = (halfspaces, histograms, intervals, lists, polynomial, prefixes, sorted_counts, summary)
@@ -46,7 +46,7 @@ def main() -> NoReturn:
     interpreter down piece by piece: idle threads of Arrow, which reads tables, can abort it there, after all work is done.
     """
     listen()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    write_no_memory_to_disk()
     code = 0
     try:
         application()

@@ -17,7 +17,11 @@ from typing import IO
 PUBLIC, PRIVATE = 0o666, 0o600
 """Modes of new files before the umask, or the folder's default list of access, narrows them."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # never through a link, never onto a file that is there
+AS_WRITTEN = getattr(os, "O_BINARY", 0)
+"""A flag for `os.open`: Windows would write two bytes for the end of a line."""
+_NEW = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN
+)  # never through a link, never onto a file that is there
 
 
 @contextmanager
@@ -63,10 +67,11 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
     OSError
         If it cannot be opened, or belongs to another user.
     """
-    handle = os.open(path, flags | os.O_CREAT, PRIVATE)
+    handle = os.open(path, flags | os.O_CREAT | AS_WRITTEN, PRIVATE)
     try:
         found = os.fstat(handle)
-        if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~PRIVATE:
+        wide = stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~PRIVATE
+        if wide and hasattr(os, "geteuid"):  # Windows keeps no modes: there the folder says who may read
             os.fchmod(handle, stat.S_IMODE(found.st_mode) & PRIVATE)
     except BaseException:
         os.close(handle)
@@ -75,7 +80,9 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power failure."""
+    """Make the names in a folder last through a power failure. Windows opens no folders: its file systems keep names."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

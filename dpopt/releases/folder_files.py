@@ -18,7 +18,7 @@ from typing import IO, Any
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.json_files import json_object, read_json_value
 from dpopt.files.written_files import unfinished_files, whole_file
-from dpopt.transcript.journal import unfinished_journal
+from dpopt.transcript.journal import lock_of, unfinished_journal
 
 
 def check_new(path: Path) -> None:
@@ -166,7 +166,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def give_one_time(folder: Path) -> None:
-    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took."""
+    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took.
+
+    The file of the journal's lock goes first: nothing is written after this but the name of the last file.
+    """
+    with suppress(OSError):  # Windows removes no open file; there it goes with the lock
+        lock_of(folder / TRANSCRIPT).unlink(missing_ok=True)
     now = int(time.time())
     for path in folder.iterdir():
         os.utime(path, (now, now))

@@ -9,19 +9,20 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import resource
 import signal
 import sys
 import threading
 import time
 import traceback
 from dataclasses import replace
-from pathlib import Path
 from typing import BinaryIO
 
+import psutil
+
+from dpopt.machine import end_with_parent, has_ended, kill_with_children, peak_memory
 from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Program
-from dpopt.solvers.process.adapter import HEADER, Adapter, end_with_parent
+from dpopt.solvers.process.adapter import HEADER, Adapter
 
 WATCH_SECONDS = 1.0
 
@@ -48,28 +49,11 @@ def _answer(adapter: Adapter, program: Program, limits: SolveLimits, hint: Point
     started = time.perf_counter()
     result = _outcome(adapter, program, limits, hint)
     figures = {
-        # The largest of this process and of those that it started and has waited for.
-        "peak_memory_mb": round(max(_own_peak_memory(), _peak_memory(resource.RUSAGE_CHILDREN)), 1),
+        "peak_memory_mb": round(peak_memory(with_children=True) / 1e6, 1),
         # Import of the library, translation and solve: what is left of `seconds` went into the child's start and the pipe.
         "adapter_seconds": time.perf_counter() - started,
     }
     return replace(result, report={**result.report, **figures})
-
-
-def _own_peak_memory() -> float:
-    """Return this process's largest memory so far in megabytes.
-
-    Linux counts into `ru_maxrss` what the parent held when it started this process, so the figure is read elsewhere there.
-    """
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
-    return _peak_memory(resource.RUSAGE_SELF)
-
-
-def _peak_memory(who: int) -> float:
-    """Return the largest memory so far in megabytes."""
-    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def _outcome(adapter: Adapter, program: Program, limits: SolveLimits, hint: Point | None) -> SolveResult:
@@ -105,10 +89,11 @@ def _forget_noise() -> None:
 
 def _watch(parent: int) -> None:
     """End this process, and what it started, when the parent is gone (where the kernel does not do so itself)."""
-    while os.getppid() == parent:
-        time.sleep(WATCH_SECONDS)
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        watched = psutil.Process(parent)
+        while not has_ended(watched):
+            time.sleep(WATCH_SECONDS)
+    kill_with_children(os.getpid())
     os._exit(1)
 
 

@@ -30,7 +30,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
-from dpopt.files.written_files import flush_folder
+from dpopt.files.written_files import AS_WRITTEN, flush_folder
 from dpopt.transcript.budget_contents import (
     HEADER,
     Beginning,
@@ -111,7 +111,7 @@ class BudgetLedger:
         _check_person(person, relation)
         made = cls(path)
         entry = encode(Beginning(budget, relation, person, _now()), HEADER)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN
         try:
             file = os.open(made.path, flags, _PRIVATE)
         except FileExistsError:
@@ -214,7 +214,7 @@ class BudgetLedger:
         try:
             if not self._bytes()[:length].endswith(b"\n"):
                 line = b"\n" + line
-            file = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+            file = os.open(self.path, os.O_WRONLY | AS_WRITTEN)
             os.ftruncate(file, length)
             os.lseek(file, 0, os.SEEK_END)
         except OSError as error:

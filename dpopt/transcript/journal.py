@@ -9,17 +9,21 @@ must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.dr
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import json
 import os
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
 from dpopt.files.json_files import parse_json
-from dpopt.files.written_files import PUBLIC, flush_folder
+from dpopt.files.written_files import AS_WRITTEN, PUBLIC, flush_folder
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 Entry = dict[str, Any]
 _LONGEST_LINE, _MOST_BYTES = 2**30, 2**34
@@ -53,10 +57,20 @@ class MemoryJournal:
 
 
 class FileJournal:
-    """A journal on file, locked against a second writer: two of them could make one draw twice."""
+    """A journal on file, locked against a second writer: two of them could make one draw twice.
 
-    def __init__(self, path: Path) -> None:
+    The lock is a hidden file beside it, which goes when the journal is closed.
+    """
+
+    def __init__(self, path: Path, lock: BaseFileLock | None = None) -> None:
         """Open `path` for appending; it is made if it does not exist, and its name is put on the disk.
+
+        Parameters
+        ----------
+        path
+            The file.
+        lock
+            Its lock, where the caller holds it already.
 
         Raises
         ------
@@ -65,9 +79,12 @@ class FileJournal:
         """
         self._path = path
         self._broken = False
+        self._lock = _locked(path) if lock is None else lock
         try:
-            self._file = _open_and_lock(path)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | AS_WRITTEN, PUBLIC)
+            flush_folder(path.parent)
         except OSError as error:
+            _unlock(self._lock)
             raise _refusal(path, error) from error
 
     @classmethod
@@ -88,12 +105,14 @@ class FileJournal:
             raise TranscriptError(
                 f"there is no {path.name} to continue. Bring the file back; if the run never drew anything, start it anew"
             )
-        journal = cls(path)
+        lock = _locked(path)
         try:
             contents = read_journal(path)
-            return journal, journal._mark_torn(contents) if contents.torn else contents
+            if contents.torn:
+                contents = _with_mark(path, contents)
+            return cls(path, lock), contents
         except BaseException:
-            journal.close()
+            _unlock(lock)
             raise
 
     def append(self, entry: Entry, *, wait: bool = True) -> None:
@@ -124,54 +143,62 @@ class FileJournal:
         self._broken = False
 
     def close(self) -> None:
-        """Put everything on the disk and close the file."""
+        """Put everything on the disk and close the file; does nothing where it is closed."""
+        file, self._file = self._file, -1
+        if file < 0:
+            return
         try:
-            os.fsync(self._file)
+            os.fsync(file)
         finally:
-            os.close(self._file)
-
-    def _mark_torn(self, contents: JournalContents) -> JournalContents:
-        mark: Entry = {"kind": "torn"}
-        temporary = unfinished_journal(self._path)
-        marked = -1
-        try:
-            temporary.unlink(missing_ok=True)
-            whole = self._path.read_bytes()[: contents.length] + line_of(mark)
-            marked = _open_and_lock(temporary)  # locked before it gets the journal's name
-            _write(marked, whole)
-            os.fsync(marked)
-            temporary.replace(self._path)
-            flush_folder(self._path.parent)
-        except OSError as error:
-            if marked >= 0:
-                os.close(marked)
-            raise _refusal(self._path, error) from error
-        os.close(self._file)
-        self._file = marked
-        return JournalContents([*contents.entries, mark], len(whole), torn=False)
-
-
-def _open_and_lock(path: Path) -> int:
-    """Open a file for appending and lock it; the name is on the disk when this returns."""
-    while True:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PUBLIC)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Another process may have renamed a file over this name between the two calls.
-            if path.exists() and path.stat().st_ino == os.fstat(file).st_ino:
-                flush_folder(path.parent)
-                return file
-        except BaseException:
             os.close(file)
-            raise
-        os.close(file)
+            _unlock(self._lock)
+
+
+def _with_mark(path: Path, contents: JournalContents) -> JournalContents:
+    """Put a mark in the place of a torn last line, in one rename; whoever calls holds the lock."""
+    mark: Entry = {"kind": "torn"}
+    temporary = unfinished_journal(path)
+    try:
+        whole = path.read_bytes()[: contents.length] + line_of(mark)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_WRITTEN, PUBLIC)
+        try:
+            _write(file, whole)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        temporary.replace(path)
+        flush_folder(path.parent)
+    except OSError as error:
+        raise _refusal(path, error) from error
+    return JournalContents([*contents.entries, mark], len(whole), torn=False)
+
+
+def _locked(path: Path) -> BaseFileLock:
+    """Lock a journal, or refuse it: another process writes it, or its folder cannot be written."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(lock_of(path), blocking=False, thread_local=False)
+    try:
+        if not path.parent.is_dir():  # which the lock would make
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        lock.acquire()
+    except Timeout:
+        raise ReleaseFolderError(
+            f"another process is writing {path.name}. Wait until it ends, or stop it, then resume"
+        ) from None
+    except OSError as error:
+        raise _refusal(path, error) from error
+    return lock
+
+
+def _unlock(lock: BaseFileLock) -> None:
+    """Give a lock back; its file goes first, while nobody else can hold it (where an open file can be removed)."""
+    with suppress(OSError):
+        Path(lock.lock_file).unlink(missing_ok=True)
+    lock.release()
 
 
 def _refusal(path: Path, error: OSError) -> ReleaseFolderError:
-    if isinstance(error, BlockingIOError):
-        return ReleaseFolderError(
-            f"another process is writing {path.name}. Wait until it ends, or stop it, then resume"
-        )
     return ReleaseFolderError(f"cannot write {path.name}: {error.strerror}")
 
 
@@ -179,6 +206,11 @@ def _write(file: int, data: bytes) -> None:
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, data[written:])
+
+
+def lock_of(path: Path) -> Path:
+    """Return the file that stands for the lock of a journal, there while a run writes it."""
+    return path.with_name(f".{path.name}.lock")
 
 
 def unfinished_journal(path: Path) -> Path:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
+from dpopt import machine
 from dpopt.algorithms import memory
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured.plan import MeasuredPlan
@@ -44,8 +43,7 @@ def triples(queries: int, attributes: int) -> Clauses:
 @pytest.fixture(autouse=True)
 def _no_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process and its control group may hold what they like, wherever the tests run."""
-    infinite = resource.RLIM_INFINITY
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (infinite, infinite))
+    monkeypatch.setattr(machine, "memory_limit", lambda: None)
     monkeypatch.setattr(memory, "GROUP", tmp_path / "no group")
 
 
@@ -123,9 +121,8 @@ def test_a_run_that_does_not_fit_is_refused_with_the_numbers() -> None:
     assert "--engine stream" in text
 
 
-@pytest.mark.parametrize("available", [8_000_000_000, None])
-def test_a_run_that_fits_or_of_which_that_is_not_known_is_not_refused(available: int | None) -> None:
-    check_memory(SMALL, available)
+def test_a_run_that_fits_is_not_refused() -> None:
+    check_memory(SMALL, 8_000_000_000)
 
 
 def test_much_memory_is_reported_and_too_little_of_a_run_that_goes_on_is_no_refusal() -> None:
@@ -146,17 +143,15 @@ def test_much_memory_is_reported_and_too_little_of_a_run_that_goes_on_is_no_refu
 def test_the_least_of_machine_process_and_control_group_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MEMORY_INFORMATION", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "STATUS", tmp_path / "statm")
     monkeypatch.setattr(memory, "GROUP", tmp_path)
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (9_000_000, -1))
-    (tmp_path / "meminfo").write_text("MemAvailable:  20000 kB\n", encoding="ascii")
-    (tmp_path / "statm").write_text("100 50 1 1 0 1 0\n", encoding="ascii")
-    assert available_memory() == 9_000_000 - 100 * 4096
+    monkeypatch.setattr(machine, "free_memory", lambda: 20_000_000)
+    assert available_memory() == 20_000_000
+    monkeypatch.setattr(machine, "memory_limit", lambda: 9_000_000)
+    assert available_memory() == 9_000_000
     (tmp_path / "memory.max").write_text("max\n", encoding="ascii")
     (tmp_path / "memory.current").write_text("3000000\n", encoding="ascii")
     (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 1000000\n", encoding="ascii")
-    assert available_memory() == 9_000_000 - 100 * 4096
+    assert available_memory() == 9_000_000
     (tmp_path / "memory.max").write_text("4000000\n", encoding="ascii")
     assert available_memory() == 2_000_000
 
@@ -165,34 +160,6 @@ def test_marginals_are_counted_without_writing_out_their_cells() -> None:
     workload = parse_workload("marginals:2", Schema.binary(300))
     listed = expected_memory(workload.clauses, workload.schema.sizes, rows=9, rounds=2, draws=3)
     assert expected_memory(workload.queries, workload.schema.sizes, rows=9, rounds=2, draws=3) == listed
-
-
-def test_the_machine_tells_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    meminfo = tmp_path / "meminfo"
-    meminfo.write_text("MemTotal:       99 kB\nMemAvailable:   24 kB\nMemFree:    1 kB\n")
-    monkeypatch.setattr(memory, "MEMORY_INFORMATION", meminfo)
-    assert available_memory() == 24 * 1024
-
-
-@pytest.mark.parametrize("text", [None, "MemTotal: 99 kB\n", "MemAvailable: plenty\n"])
-def test_where_the_file_does_not_tell_the_system_is_asked(
-    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    meminfo = tmp_path / "meminfo"
-    if text is not None:
-        meminfo.write_text(text)
-    monkeypatch.setattr(memory, "MEMORY_INFORMATION", meminfo)
-    answers = {"SC_AVPHYS_PAGES": 3, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(os, "sysconf", answers.__getitem__)
-    assert available_memory() == 3 * 4096
-    answers["SC_AVPHYS_PAGES"] = -1
-    assert available_memory() is None
-
-    def unknown(name: str) -> int:
-        raise ValueError(name)
-
-    monkeypatch.setattr(os, "sysconf", unknown)
-    assert available_memory() is None
 
 
 def test_a_fit_of_wide_records_is_refused_where_it_would_not_find_room() -> None:

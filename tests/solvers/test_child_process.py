@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import json
 import multiprocessing
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from dpopt.errors import ProgramError, SolverUnavailableError
 from dpopt.programs import (
@@ -527,15 +527,15 @@ def test_a_folder_that_is_removed_while_it_is_made_is_made_again(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its making and its locking another process may take it for one that was left."""
-    lock, made = fcntl.flock, list[Path]()
+    acquire, made = FileLock.acquire, list[Path]()
 
-    def late(handle: int, how: int) -> None:
+    def late(self: FileLock) -> object:
         if not made:
             made.extend(temporary.iterdir())
             made[0].rmdir()
-        lock(handle, how)
+        return acquire(self)
 
-    monkeypatch.setattr(fcntl, "flock", late)
+    monkeypatch.setattr(FileLock, "acquire", late)
     folder = SolverFolder()
     assert list(temporary.iterdir()) == [Path(folder.path)] != made
     folder.remove()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import math
 import multiprocessing
@@ -9,11 +8,13 @@ import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
 from dpopt.transcript import Entry, FileJournal, MemoryJournal, read_journal
+from dpopt.transcript.journal import lock_of
 
 ENTRIES: list[Entry] = [
     {"kind": "reserve", "charges": [{"parameter": 0.1, "label": "round 1"}]},
@@ -300,7 +301,6 @@ def test_a_second_writer_is_refused_until_the_first_ends(written: Path) -> None:
 
 
 def test_a_second_writer_is_refused_after_a_torn_line_was_replaced(written: Path) -> None:
-    """The lock is on the file that has the name now, not on the one that was replaced."""
     torn(written, b"x")
     journal, _ = FileJournal.reopen(written)
     with pytest.raises(ReleaseFolderError, match="another process is writing"):
@@ -309,26 +309,40 @@ def test_a_second_writer_is_refused_after_a_torn_line_was_replaced(written: Path
     FileJournal(written).close()
 
 
-def test_a_file_that_lost_its_name_while_it_was_being_locked_is_not_taken(
+def test_a_journal_is_opened_when_it_is_locked_and_not_before(
     written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between opening and locking, another process may rename a new journal over the old one."""
-    flock = fcntl.flock
-    renamed: list[bool] = []
+    """Until it has the lock, another process may rename a mended journal over the one that is there."""
+    acquire = FileLock.acquire
 
-    def late(file: int, operation: int) -> None:
-        if not renamed:
-            renamed.append(True)
-            other = written.with_name("other")
-            other.write_bytes(written.read_bytes())
-            other.replace(written)
-        flock(file, operation)
+    def late(self: FileLock) -> object:
+        other = written.with_name("other")
+        other.write_bytes(written.read_bytes())
+        other.replace(written)
+        return acquire(self)
 
-    monkeypatch.setattr(fcntl, "flock", late)
+    monkeypatch.setattr(FileLock, "acquire", late)
     journal = FileJournal(written)
     journal.append({"kind": "finish"})
     journal.close()
     assert read_journal(written).entries == [*ENTRIES, {"kind": "finish"}]
+
+
+def test_a_closed_journal_leaves_no_lock_and_a_killed_one_is_no_hindrance(written: Path) -> None:
+    journal = FileJournal(written)
+    assert lock_of(written).exists()
+    journal.close()
+    journal.close()
+    assert [path.name for path in written.parent.iterdir()] == [written.name]
+    lock_of(written).touch()
+    FileJournal.reopen(written)[0].close()
+    assert not lock_of(written).exists()
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseFolderError, match="No such file"):
+        FileJournal(tmp_path / "missing" / "j")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_reported_and_nothing_is_written_behind_the_torn_line(

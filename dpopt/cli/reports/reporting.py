@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ import typer
 from dpopt.cli.application import EXIT_INTERRUPTED
 from dpopt.errors import PlanError
 from dpopt.files.written_files import open_private
+from dpopt.machine import peak_memory
 from dpopt.releases.progress import Figures, Pace, Silent
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ class RunLog(Silent):
         taken = time.perf_counter() - self._begun[stage]
         super().end(stage)
         self._stage = None
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        self.line("end", stage=stage, stage_seconds=round(taken, 6), peak_bytes=peak)
+        self.line("end", stage=stage, stage_seconds=round(taken, 6), peak_bytes=peak_memory())
 
     def _count(self, event: str, number: int, all_of_them: str, total: int, **what: Any) -> None:
         now = time.perf_counter()

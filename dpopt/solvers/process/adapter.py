@@ -1,21 +1,18 @@
 """What the adapters of foreign libraries share: their contract, incumbents over time, commands and temporary folders.
 
 An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program, `run_on_mps` one
-that reads and writes files. `end_with_parent` ends a process with the one that started it (Linux).
+that reads and writes files.
 
 `SolverFolder` is for a solver that works through files: locked while its process lives, removed after it. A folder belongs to
-whoever holds the lock on it (flock), which the kernel takes away with the process, however that ends. So a folder without a
-lock is what a killed process left, and the next process that asks for a solver removes it.
+whoever holds the lock in it, which the system takes away with the process, however that ends. So a folder without a lock is
+what a killed process left, and the next process that asks for a solver removes it.
 """
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
 import math
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -24,18 +21,23 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
+from dpopt.machine import end_with_parent
 from dpopt.programs.conic import PointProgram
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 
-PREFIX = "dpopt-solver-files-"
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+PREFIX = "dpopt-solver-folder-"
+_LOCK = ".lock"
 
 
 class SolverFolder:
@@ -50,65 +52,56 @@ class SolverFolder:
     def __init__(self) -> None:
         while True:
             self.path = tempfile.mkdtemp(prefix=PREFIX)
-            handle = _locked(Path(self.path))
-            if handle is not None:  # else another process took it for one that was left, and removes it
-                self._handle = handle
+            lock = _locked(Path(self.path))
+            if lock is not None:  # else another process took it for one that was left, and removes it
+                self._lock = lock
                 return
 
     def remove(self) -> None:
         """Remove the folder and all that is in it."""
-        _remove(Path(self.path), self._handle)
+        _remove(Path(self.path), self._lock)
 
 
 def remove_left_folders() -> None:
     """Remove the folders of this user's processes that ended without removing them, as those do that are killed."""
     with suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-            handle = _locked(path)
-            if handle is not None:
-                _remove(path, handle)
+            lock = _locked(path)
+            if lock is not None:
+                _remove(path, lock)
 
 
-def _locked(path: Path) -> int | None:
-    """Open a folder and lock it; None if it is not a folder of this user's alone, is gone, or is in use."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(handle)
-        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == stat.S_IRWXU:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(found, os.lstat(path)):  # nobody removed it before it was locked
-                return handle
-    except OSError:
-        pass
-    os.close(handle)
+def _locked(path: Path) -> BaseFileLock | None:
+    """Lock a folder; None if it is not a folder of this user's alone, is gone, or is in use.
+
+    Nobody else can put anything into such a folder, or anything in its place: temporary files lie in a folder of the user's,
+    or in one where only the owner of a name may change it.
+    """
+    from filelock import FileLock, Timeout
+
+    with suppress(OSError, Timeout):
+        found = path.lstat()
+        if stat.S_ISDIR(found.st_mode) and _is_closed(found):
+            lock = FileLock(path / _LOCK, blocking=False, thread_local=False)
+            lock.acquire()  # makes the folder again where another process has just removed it
+            again = path.lstat()
+            if os.path.samestat(found, again) and _is_closed(again):
+                return lock
+            _remove(path, lock)
     return None
 
 
-def _remove(path: Path, handle: int) -> None:
-    """Remove a folder that is locked here: what is in it through its handle, so that no link in its place is followed."""
-    with suppress(OSError):
-        for name in os.listdir(handle):
-            with suppress(OSError):
-                os.unlink(name, dir_fd=handle)
-            shutil.rmtree(name, ignore_errors=True, dir_fd=handle)
-        path.rmdir()
-    os.close(handle)
+def _is_closed(found: os.stat_result) -> bool:
+    """Return whether only this user can enter a folder; Windows has no such modes, and temporary files in the user's own."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == stat.S_IRWXU
 
 
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
-_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-
-
-def end_with_parent() -> None:
-    """Ask the kernel to kill this process when the thread that started it ends. Does nothing but on Linux.
-
-    The kernel looks at the thread, not at the process: a child ends with the thread that started it.
-    """
-    if _LIBRARY is not None:
-        _LIBRARY.prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+def _remove(path: Path, lock: BaseFileLock) -> None:
+    """Remove a folder that is locked here; links in it are removed and not followed."""
+    lock.release()  # an open file would keep its folder on Windows; another process may only remove the folder too
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def run(command: Sequence[str], heard: Callable[[str], None]) -> str:

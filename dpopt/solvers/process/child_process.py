@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import IO
 import numpy as np
 
 from dpopt.errors import ProgramError, SolverUnavailableError
+from dpopt.machine import kill_with_children
 from dpopt.programs.conic import PointProgram, number_of_multipliers
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination, as_record
@@ -245,8 +245,8 @@ class _Child:
         """Kill the child and whatever it started, and remove its files."""
         if self._owner != os.getpid():
             return
-        if hasattr(os, "killpg") and self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.poll() is None:
+            kill_with_children(self._process.pid)
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:
