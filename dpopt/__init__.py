@@ -60,13 +60,13 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import SepFEM as SepFEM
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.replay import replay as replay
-    from dpopt.algorithms.synthesize import continue_run as continue_run
-    from dpopt.algorithms.synthesize import synthesize as synthesize
+    from dpopt.algorithms.synthesize import release as release
+    from dpopt.algorithms.synthesize import resume as resume
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.readers.binary.bit_file import bit_table as bit_table
     from dpopt.private.readers.binary.bit_file import write_bit_file as write_bit_file
-    from dpopt.private.readers.draft_schema import draft_schema as draft_schema
+    from dpopt.private.readers.draft_schema import infer_schema as infer_schema
     from dpopt.private.readers.read_binary_table import read_binary_table as read_binary_table
     from dpopt.private.readers.read_table import read_table as read_table
     from dpopt.private.readers.table_reading import TableReading as TableReading
@@ -121,15 +121,14 @@ _PUBLIC_NAMES: dict[str, str] = {
     "TableReading": "dpopt.private.readers.table_reading",
     "Workload": "dpopt.queries.workloads.workload",
     "bit_table": "dpopt.private.readers.binary.bit_file",
-    "continue_run": "dpopt.algorithms.synthesize",
     "decision_lists": "dpopt.synopses.decision_lists.release_lists",
     "degrees": "dpopt.synopses.histograms.sorted.release_sorted",
-    "draft_schema": "dpopt.private.readers.draft_schema",
     "evaluate": "dpopt.algorithms.evaluate",
     "grid": "dpopt.synopses.histograms.grids.release_grid",
     "grow": "dpopt.synopses.histograms.prefixes",
     "halfspaces": "dpopt.synopses.halfspaces.release_halfspaces",
     "histogram": "dpopt.synopses.histograms.release_histogram",
+    "infer_schema": "dpopt.private.readers.draft_schema",
     "intervals": "dpopt.synopses.intervals.release_intervals",
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
@@ -138,12 +137,13 @@ _PUBLIC_NAMES: dict[str, str] = {
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_synopsis": "dpopt.synopses.any_synopsis",
     "read_table": "dpopt.private.readers.read_table",
+    "release": "dpopt.algorithms.synthesize",
     "replay": "dpopt.algorithms.replay",
+    "resume": "dpopt.algorithms.synthesize",
     "reweight_release": "dpopt.algorithms.after.reweighted_release",
     "sanitize": "dpopt.synopses.sanitizers.release_sanitizer",
     "sorted_counts": "dpopt.synopses.histograms.sorted.release_sorted",
     "summary": "dpopt.synopses.summaries.release_summary",
-    "synthesize": "dpopt.algorithms.synthesize",
     "write_bit_file": "dpopt.private.readers.binary.bit_file",
 }
 

@@ -9,7 +9,7 @@ MEASURED = {"projection": "counts", "adaptive": "selected", "residuals": "residu
 
 
 def options_of(name: str) -> dict[str, Any]:
-    """Return the options of `dpopt.synthesize` that ask for what results call so."""
+    """Return the options of `dpopt.release` that ask for what results call so."""
     if name in MEASURED:
         return {"algorithm": "projection", "measure": MEASURED[name]}
     return {"algorithm": name}

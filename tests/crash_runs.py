@@ -16,7 +16,7 @@ from unittest import mock
 from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -134,8 +134,8 @@ def go_on(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | 
             if not planned:  # killed before anything could be spent
                 assert not transcript.exists() or not transcript.stat().st_size
                 shutil.rmtree(folder, ignore_errors=True)
-                return release(dataset, begun, folder)
-            return resume(folder, dataset, read_begun(folder))
+                return run_release(dataset, begun, folder)
+            return resume_run(folder, dataset, read_begun(folder))
     except Killed:
         close_files_in(folder)
         return None

@@ -98,7 +98,7 @@ def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
     return Job(plan, asked.schema, asked.workload, output, statement)
 
 
-def release(
+def run_release(
     dataset: PrivateDataset,
     begun: Job | Asked,
     folder: Path | None,
@@ -164,7 +164,7 @@ def release(
         journal.close()
 
 
-def resume(
+def resume_run(
     folder: Path,
     dataset: PrivateDataset,
     begun: Job | Asked,

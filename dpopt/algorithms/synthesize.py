@@ -14,7 +14,7 @@ from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked,
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
-from dpopt.algorithms.release import job_of, refuse_ended, release, resume
+from dpopt.algorithms.release import job_of, refuse_ended, resume_run, run_release
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.stating import prepare, remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -46,7 +46,7 @@ _NOT_ENCRYPTED = (
 _NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
 
 
-def synthesize(
+def release(
     table: AnyTable | AnyBinaryTable,
     schema: Schema | str | os.PathLike[str],
     workload: Workload | str,
@@ -108,7 +108,7 @@ def synthesize(
     asked = replace(asked, terms=published, form=_form(table, schema, how))
     check = partial(_check_job, engine=engine, progress=progress)
     if chosen.measures_size:
-        return release(
+        return run_release(
             dataset,
             asked,
             folder,
@@ -122,7 +122,7 @@ def synthesize(
         job = job_of(asked, size, progress)
     check(job)
     own_solver = chosen.algorithm.own_solver
-    return release(dataset, job, folder, progress=progress, account=account, solver=own_solver)
+    return run_release(dataset, job, folder, progress=progress, account=account, solver=own_solver)
 
 
 def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
@@ -178,7 +178,7 @@ def _note_broken_rules(
     )
 
 
-def continue_run(
+def resume(
     folder: str | os.PathLike[str],
     table: AnyTable | AnyBinaryTable,
     *,
@@ -210,7 +210,9 @@ def continue_run(
         if needed is not None:
             _note(note_on_memory(needed, available_memory()), progress)
     check = partial(_check_job, engine=engine, progress=progress)
-    return resume(Path(folder), dataset, job, check=check, progress=progress, account=account, solver=solver)
+    return resume_run(
+        Path(folder), dataset, job, check=check, progress=progress, account=account, solver=solver
+    )
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

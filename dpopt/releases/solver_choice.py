@@ -105,7 +105,7 @@ def require_solver_again(name: str, given: Solver | None, takes: Capability = Ca
     if given is None and name.partition(":")[0] not in registry.solver_names():
         raise SolverUnavailableError(
             f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in Python, "
-            "with continue_run(..., solver=...)"
+            "with resume(..., solver=...)"
         )
     require_solver(name if given is None else given, takes)
 

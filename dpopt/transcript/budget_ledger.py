@@ -61,9 +61,7 @@ class BudgetLedger:
     Examples
     --------
     >>> budget = dpopt.BudgetLedger.create("owner.budget", epsilon=3, delta=1e-6)  # doctest: +SKIP
-    >>> dpopt.synthesize(
-    ...     "table.csv", schema, workload, budget=budget, epsilon=1, delta=1e-9
-    ... )  # doctest: +SKIP
+    >>> dpopt.release("table.csv", schema, workload, budget=budget, epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
 
     path: Path

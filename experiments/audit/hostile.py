@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dpopt
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.errors import DpoptError
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries.workloads.workload import workload_from_json
@@ -80,7 +80,7 @@ def noisy_answer(path: Path, epsilon: float) -> Observation:
         "predict": False,
         "reading": TableReading(on_invalid=OnInvalid.DROP),
     }
-    released = synthesize(path, VALUES, workload, **settings)
+    released = release(path, VALUES, workload, **settings)
     assert released.noisy is not None
     return Observation((), (round(float(released.noisy[0]) * 1000),))
 
@@ -101,7 +101,7 @@ def pairs(path: Path, epsilon: float) -> Observation:
             layout="pairs", header=False, pair_columns=(1, 2), separator=",", on_invalid=OnInvalid.OTHER
         ),
     }
-    released = synthesize(path, schema, workload, **settings)
+    released = release(path, schema, workload, **settings)
     assert released.noisy is not None
     return Observation((), (round(float(released.noisy[0]) * 1000),))
 

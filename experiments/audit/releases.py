@@ -198,7 +198,7 @@ class Synthesis:
 
     def __call__(self, path: Path, asked: Asked) -> Released:
         """Release into a new folder and read its transcript."""
-        from dpopt.algorithms.synthesize import synthesize
+        from dpopt.algorithms.synthesize import release
 
         out = asked.folder / f"release-{next(_numbers)}"
         settings: dict[str, Any] = {
@@ -212,7 +212,7 @@ class Synthesis:
             **self.options,
         }
         workload = "marginals:1" if self.marginals else one_query()
-        released = synthesize(path, ONE_BIT, workload, out=out, **settings)
+        released = release(path, ONE_BIT, workload, out=out, **settings)
         lines = (out / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
         shutil.rmtree(out)
         return Released(

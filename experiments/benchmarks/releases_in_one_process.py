@@ -14,7 +14,7 @@ import time
 def main() -> None:
     """Release, and print the seconds as JSON."""
     begun = time.perf_counter()
-    from dpopt import Schema, parse_workload, synthesize
+    from dpopt import Schema, parse_workload, release
 
     imported = time.perf_counter()
     table, schema, text, folder, *rest = sys.argv[1:]
@@ -23,7 +23,7 @@ def main() -> None:
     releases = {}
     for epsilon in [word for word in rest if "=" not in word]:
         start = time.perf_counter()
-        synthesize(
+        release(
             table,
             workload.schema,
             workload,

@@ -112,7 +112,7 @@ def _load() -> None:
     import dpopt.algorithms.release
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401
-    from dpopt.algorithms.synthesize import synthesize
+    from dpopt.algorithms.synthesize import release
     from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
     schema = Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in "abc"))
@@ -126,7 +126,7 @@ def _load() -> None:
         "draws": 2,
         "predict": False,
     }
-    synthesize(table, schema, "marginals:2", **settings)
+    release(table, schema, "marginals:2", **settings)
 
 
 if __name__ == "__main__":

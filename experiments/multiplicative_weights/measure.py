@@ -10,7 +10,7 @@ import numpy as np
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.registry import plan_of
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
@@ -29,7 +29,7 @@ def measure(
     began = time.perf_counter()
     plan = plan_of(settings.request(size), workload)
     stated = plan_statement(plan, workload, predict_errors=False, accept_draft=False)
-    made = release(dataset, Job(plan, schema, workload, {}, stated), None)
+    made = run_release(dataset, Job(plan, schema, workload, {}, stated), None)
     seconds = time.perf_counter() - began
     records, weights = made.records.distinct, made.records.multiplicity.astype(np.float64)
     answers: Answers = (

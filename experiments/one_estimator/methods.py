@@ -100,7 +100,7 @@ def _frame(table: Table) -> Any:
 def _synthesize(algorithm: str, task: Task) -> Released:
     """Return what a default release of dpopt gives."""
     table = task.table
-    release = dpopt.synthesize(
+    release = dpopt.release(
         _frame(table),
         table.schema,
         table.workload(task.marginals),
@@ -140,7 +140,7 @@ def _independence(task: Task) -> Released:
     Each column has the nearest shares that are nonnegative and sum to 1, as exactly as 100,000 records can, in random order.
     """
     table = task.table
-    release = dpopt.synthesize(
+    release = dpopt.release(
         _frame(table), table.schema, "marginals:1", algorithm="noise", **{**_terms(task), "predict": False}
     )
     rng = np.random.default_rng(task.seed)

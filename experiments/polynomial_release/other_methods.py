@@ -57,7 +57,7 @@ def projected_bits(
     """
     with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
         path, schema = table.write(Path(place), as_columns=as_columns)
-        release = dpopt.synthesize(
+        release = dpopt.release(
             path,
             schema,
             f"marginals:{size}",

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.release import job_of, release
+from dpopt.algorithms.release import job_of, run_release
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
@@ -111,9 +111,9 @@ def _one(
 ) -> dict[str, Any]:
     asked = Asked(settings, schema, workload)
     if settings.measures_size:
-        made = release(dataset, asked, None)
+        made = run_release(dataset, asked, None)
     else:
-        made = release(dataset, job_of(asked, PublicSize(rows, settings.budget()), Silent()), None)
+        made = run_release(dataset, job_of(asked, PublicSize(rows, settings.budget()), Silent()), None)
     errors = evaluate(made, dataset)
     return {
         "played": made.job.plan.algorithm,

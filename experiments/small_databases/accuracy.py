@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.private.readers.read_table import read_table
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from experiments.tables import MissingDataError, data_folder
@@ -48,7 +48,7 @@ def _errors(table: pd.DataFrame, epsilon: float, algorithm: str, runs: int, *, q
     }
     for _ in range(runs):
         start = time.process_time()
-        made = synthesize(table, SCHEMA, "marginals:2", **settings)
+        made = release(table, SCHEMA, "marginals:2", **settings)
         seconds.append(time.process_time() - start)
         errors = evaluate(made, read_table(table, SCHEMA))
         found.append((errors["max_error"], errors["mean_error"]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.registry import plan_of, predict
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.engines.exact_counts import exact_counts
@@ -124,7 +124,7 @@ class Measuring:
         plan = plan_of(settings.request(held.size), held.workload)
         stated = plan_statement(plan, held.workload, predict_errors=False, accept_draft=False)
         output = {"format": "npz" if held.workload.schema.is_binary else "csv"}
-        made = release(
+        made = run_release(
             held.dataset, Job(plan, held.workload.schema, held.workload, output, stated), None, progress=told
         )
         return {

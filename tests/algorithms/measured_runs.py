@@ -36,7 +36,7 @@ CLAUSES = "conjunctions:2,count=20,seed=3"
 
 
 def named(what: str) -> dict[str, Any]:
-    """Return the options of `synthesize` that ask for it."""
+    """Return the options of `release` that ask for it."""
     return {"algorithm": NOISE} if what == NOISE else {"algorithm": PROJECTION, "measure": what}
 
 

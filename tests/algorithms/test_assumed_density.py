@@ -21,7 +21,7 @@ from dpopt.algorithms.asked import (
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.stating import density_note, plan_and_statement
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.files.codec import encode
 from dpopt.private.readers.binary.bit_file import bit_table
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -117,7 +117,7 @@ def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: st
     for share in (0, 1):
         cells = np.full((SIZE, WIDTH), share, dtype=np.uint8)
         out = tmp_path / f"out{share}"
-        finished = synthesize(
+        finished = release(
             _filled(tmp_path / f"table{share}", kind, cells), BINARY, QUERIES, out=out, n0=SIZE, **BUDGET
         )
         found.append((out / "plan.json").read_bytes())

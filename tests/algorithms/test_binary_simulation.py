@@ -12,7 +12,7 @@ from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import named_part, predict_error, simulated_rounds
 from dpopt.algorithms.prediction import PredictedError
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.private.evaluation import non_private_errors
@@ -45,7 +45,7 @@ def errors_of_a_run(
     table: PrivateDataset, made: DualQueryPlan, asked: Workload, seed: int = 5
 ) -> tuple[float, float]:
     """Return the errors of a run on a table; its draws come from a seed."""
-    done = release(
+    done = run_release(
         table,
         Job(made, asked.schema, asked, {"format": "npz"}, {}),
         None,

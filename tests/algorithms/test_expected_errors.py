@@ -24,7 +24,7 @@ from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.measured.stages import sets_of
 from dpopt.algorithms.options import PlanRequest, Projection
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -75,7 +75,7 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
     plan, sets = plan_for(rho, asked), sets_of(asked)[1]
     population = Population.public(sets, 3)
     records = drawn(population, 1)
-    made = release(
+    made = run_release(
         dataset_of(SCHEMA, records.tolist()), Job(plan, SCHEMA, asked, {}, {}), tmp_path / "release"
     )
     assert made.records is not None

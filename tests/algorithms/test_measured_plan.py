@@ -273,14 +273,14 @@ def test_a_plan_of_another_algorithm_is_named() -> None:
 
 def test_an_understated_sensitivity_pays_for_nothing() -> None:
     """A plan that understates a sensitivity is refused; the curator computes it itself and would give no values either."""
-    from dpopt.algorithms.release import release
+    from dpopt.algorithms.release import run_release
     from tests.algorithms.small_runs import dataset
 
     sensitivity = moved_by(workload(), REPLACE)
     planned = PlannedMeasurement("workload", None, sensitivity - 1, 3.5)
     job = measured_job(NOISE, measurements=(planned,))
     with pytest.raises(PlanError, match="the sensitivity"):
-        release(dataset(), job, None)
+        run_release(dataset(), job, None)
     ledger = job.ledger(None)
     curator = MeasuringCurator(dataset(), ledger, MemoryJournal(), size=job.plan.size)
     with pytest.raises(BudgetError):

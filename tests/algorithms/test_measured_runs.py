@@ -34,9 +34,9 @@ from dpopt.algorithms.measured.plan import (
 )
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError
 from dpopt.inference.records.problem import Fitted
@@ -86,7 +86,7 @@ def test_a_run_spends_exactly_what_was_reserved(
     algorithm: str, text: str, gaussian: bool, relation: NeighbouringRelation
 ) -> None:
     job = measured_job(algorithm, text=text, gaussian=gaussian, relation=relation)
-    made = release(dataset(), job, None)
+    made = run_release(dataset(), job, None)
     assert made.ledger.entries == job.plan.charges()
     assert made.ledger.unspent == ()
     assert made.ledger.is_private
@@ -102,7 +102,7 @@ def test_a_run_spends_exactly_what_was_reserved(
 
 @pytest.mark.parametrize(("algorithm", "text"), [form for form in FORMS if form[0] != NOISE])
 def test_records_are_feasible_and_their_weights_sum_to_one(algorithm: str, text: str) -> None:
-    made = release(dataset(), measured_job(algorithm, text=text), None)
+    made = run_release(dataset(), measured_job(algorithm, text=text), None)
     records = made.records
     assert np.all((records.distinct >= 0) & (records.distinct < SCHEMA.sizes))
     assert len(np.unique(records.distinct, axis=0)) == len(records.distinct)
@@ -119,7 +119,7 @@ def test_records_are_feasible_and_their_weights_sum_to_one(algorithm: str, text:
 
 
 def test_what_a_release_states_of_its_measurements_and_of_its_fit() -> None:
-    made = release(dataset(), measured_job(SELECTED), None)
+    made = run_release(dataset(), measured_job(SELECTED), None)
     statement = made.statement
     assert statement["algorithm"] == PROJECTION
     assert statement["answers"] is None
@@ -143,26 +143,26 @@ def test_exact_counts_give_answers_that_lie_near_them() -> None:
     fit, sharp = FitPlan(records=300, sweeps=10), PlannedSelections(6, Decimal(200), 3.0, ("l1",), 1000)
     jobs = (measured_job(COUNTS, fit=fit), measured_job(SELECTED, fit=fit, selections=sharp))
     for job in jobs:
-        found = evaluate(release(dataset(), job, None, sources=noiseless()), dataset())
+        found = evaluate(run_release(dataset(), job, None, sources=noiseless()), dataset())
         assert found["max_error"] < 0.02
         assert found["max_error"] < found["baselines"]["uniform"]["max_error"] / 10
 
 
 def test_column_generation_weighs_records_and_bounds_how_much_better_any_fit() -> None:
     fit = FitPlan(records=50, sweeps=2, columns=200, gap=0.0)
-    made = release(dataset(), measured_job(COUNTS, fit=fit), None)
+    made = run_release(dataset(), measured_job(COUNTS, fit=fit), None)
     certificate = made.statement["certificate"]
     assert 0 <= certificate["lower_bound"] <= certificate["objective"]
     assert certificate["gap"] == certificate["objective"] - certificate["lower_bound"]
     assert certificate["gap"] < 1e-2 * max(1.0, certificate["objective"])
     assert made.records.weights.sum() == pytest.approx(1)
-    plain = release(dataset(), measured_job(COUNTS, fit=replace(fit, columns=0)), None)
+    plain = run_release(dataset(), measured_job(COUNTS, fit=replace(fit, columns=0)), None)
     assert plain.statement["certificate"]["lower_bound"] is None
 
 
 def test_smoothed_records_are_kept_several_times() -> None:
     fit = FitPlan(records=20, sweeps=1, snapshots=4, smoothing=5.0)
-    made = release(dataset(), measured_job(COUNTS, fit=fit), None)
+    made = run_release(dataset(), measured_job(COUNTS, fit=fit), None)
     assert int(made.records.multiplicity.sum()) == 80
 
 
@@ -196,7 +196,7 @@ def test_snapshots_are_merged_into_distinct_records() -> None:
 @pytest.mark.parametrize("algorithm", MEASURED)
 def test_a_folder_is_rebuilt_byte_for_byte(tmp_path: Path, algorithm: str, file_format: str) -> None:
     job = measured_job(algorithm, output={"format": file_format, "rows": None})
-    made = release(dataset(), job, tmp_path / "out")
+    made = run_release(dataset(), job, tmp_path / "out")
     held = "answers" if algorithm == NOISE else "synthetic"
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "plan.json",
@@ -216,7 +216,7 @@ def test_a_folder_is_rebuilt_byte_for_byte(tmp_path: Path, algorithm: str, file_
 
 @pytest.mark.parametrize("algorithm", FITTED)
 def test_rows_are_written_as_asked(tmp_path: Path, algorithm: str) -> None:
-    made = release(dataset(), measured_job(algorithm, output={"rows": 17}), tmp_path / "out")
+    made = run_release(dataset(), measured_job(algorithm, output={"rows": 17}), tmp_path / "out")
     assert (tmp_path / "out" / "synthetic.csv").read_text().count("\n") == 18
     assert made.statement["records"]["rows"] == 17
     assert len(made.to_pandas()) == 17
@@ -226,9 +226,9 @@ def test_rows_are_written_as_asked(tmp_path: Path, algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", FITTED)
 def test_records_weighed_by_a_solver_fit_as_well_and_replay(tmp_path: Path, algorithm: str) -> None:
     weighed = replace(FIT, columns=50)
-    own = release(dataset(), measured_job(algorithm, fit=weighed), None, sources=noiseless())
+    own = run_release(dataset(), measured_job(algorithm, fit=weighed), None, sources=noiseless())
     job = measured_job(algorithm, fit=weighed, solver="clarabel")
-    made = release(dataset(), job, tmp_path / "out", sources=noiseless())
+    made = run_release(dataset(), job, tmp_path / "out", sources=noiseless())
     certificate, other = made.statement["certificate"], own.statement["certificate"]
     assert made.statement["plan"]["solver"] == "clarabel"
     assert certificate["gap"] is not None
@@ -268,7 +268,7 @@ for folder in sys.argv[1:]:
 def test_a_replay_needs_no_solver_no_fit_and_no_table(tmp_path: Path) -> None:
     """In a process of its own, in which the solvers' libraries and OpenDP cannot be imported."""
     for algorithm in MEASURED:
-        release(dataset(), measured_job(algorithm), tmp_path / algorithm)
+        run_release(dataset(), measured_job(algorithm), tmp_path / algorithm)
     folders = [str(tmp_path / algorithm) for algorithm in MEASURED]
     done = subprocess.run(
         [sys.executable, "-c", REPLAY_ALONE, *folders],
@@ -286,7 +286,7 @@ def test_a_replay_needs_no_solver_no_fit_and_no_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_noise_leaves_answers_and_no_records(tmp_path: Path, text: str, file_format: str) -> None:
     job = measured_job(NOISE, text=text, output={"format": file_format, "rows": None})
-    made = release(dataset(), job, tmp_path / "out", sources=noiseless())
+    made = run_release(dataset(), job, tmp_path / "out", sources=noiseless())
     assert made.answers() == pytest.approx(exact_answers(text))
     path = tmp_path / "out" / f"answers.{file_format}"
     if file_format == "csv":
@@ -310,18 +310,18 @@ def test_noise_leaves_answers_and_no_records(tmp_path: Path, text: str, file_for
 
 @pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
 def test_noisy_answers_are_evaluated(tmp_path: Path, text: str) -> None:
-    made = release(dataset(), measured_job(NOISE, text=text), tmp_path / "out")
+    made = run_release(dataset(), measured_job(NOISE, text=text), tmp_path / "out")
     for found in (evaluate(made, dataset()), evaluate(tmp_path / "out", dataset())):
         errors = np.abs(made.answers() - exact_answers(text))
         assert found["max_error"] == pytest.approx(errors.max())
         assert found["mean_error"] == pytest.approx(errors.mean())
-    exact = release(dataset(), measured_job(NOISE, text=text), None, sources=noiseless())
+    exact = run_release(dataset(), measured_job(NOISE, text=text), None, sources=noiseless())
     assert evaluate(exact, dataset())["max_error"] == pytest.approx(0, abs=1e-12)
 
 
 def test_noisy_answers_are_shares_of_the_public_size() -> None:
     job = measured_job(NOISE, relation=ADD_REMOVE, size=400)
-    made = release(dataset(), job, None, sources=scripted([100, -20, 800]))
+    made = run_release(dataset(), job, None, sources=scripted([100, -20, 800]))
     assert made.answers()[:3].tolist() == [0.25, -0.05, 2.0]
 
 
@@ -339,7 +339,7 @@ def test_noisy_answers_are_shares_of_the_public_size() -> None:
 def test_any_other_source_marks_ledger_and_folder_as_not_private(
     tmp_path: Path, algorithm: str, sources: Sources
 ) -> None:
-    made = release(dataset(), measured_job(algorithm), tmp_path / "out", sources=sources)
+    made = run_release(dataset(), measured_job(algorithm), tmp_path / "out", sources=sources)
     assert not made.ledger.is_private
     assert made.statement["privacy"]["private"] is False
     assert made.statement["privacy"]["epsilon"] is None
@@ -350,7 +350,8 @@ def test_any_other_source_marks_ledger_and_folder_as_not_private(
 @pytest.mark.parametrize("algorithm", FITTED)
 def test_the_same_draws_give_the_same_release(algorithm: str) -> None:
     runs = [
-        release(dataset(), measured_job(algorithm), None, sources=scripted([3, 9, 40], 5)) for _ in range(2)
+        run_release(dataset(), measured_job(algorithm), None, sources=scripted([3, 9, 40], 5))
+        for _ in range(2)
     ]
     assert runs[0].statement == runs[1].statement
     assert np.array_equal(runs[0].records.distinct, runs[1].records.distinct)
@@ -362,7 +363,7 @@ def test_weighed_and_smoothed_records_obey_every_rule() -> None:
         FitPlan(records=30, sweeps=1, columns=10),
         FitPlan(records=30, sweeps=1, snapshots=2, smoothing=9.0),
     ):
-        made = release(dataset(), measured_job(COUNTS, schema=RULED, fit=fit), None)
+        made = run_release(dataset(), measured_job(COUNTS, schema=RULED, fit=fit), None)
         assert obeys(RULED, made.records.distinct)
 
 
@@ -389,7 +390,7 @@ def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_befor
     settings = Terms.of(**named(algorithm), epsilon=1.0, delta=1e-6)
     plan = plan_of(settings.request(50), workload)
     with pytest.raises(PlanError, match="codes that occur"):
-        release(table, Job(plan, schema, workload, {}, {}), tmp_path / "out")
+        run_release(table, Job(plan, schema, workload, {}, {}), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -407,9 +408,9 @@ def test_a_plan_that_understates_a_sensitivity_is_refused() -> None:
 @pytest.mark.parametrize("algorithm", MEASURED)
 def test_a_table_of_another_size_is_refused_before_anything_is_spent(tmp_path: Path, algorithm: str) -> None:
     with pytest.raises(PrivateDataError, match="has 150 records but the plan was made for n = 200"):
-        release(dataset(150), measured_job(algorithm), tmp_path / "out")
+        run_release(dataset(150), measured_job(algorithm), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    made = release(dataset(150), measured_job(algorithm, relation=ADD_REMOVE), None)
+    made = run_release(dataset(150), measured_job(algorithm, relation=ADD_REMOVE), None)
     assert made.statement["privacy"]["public_size"] == ROWS
 
 
@@ -494,7 +495,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folders = {}
     for algorithm in MEASURED:
         folders[algorithm] = tmp_path_factory.mktemp(algorithm) / "release"
-        release(dataset(), measured_job(algorithm), folders[algorithm])
+        run_release(dataset(), measured_job(algorithm), folders[algorithm])
     return folders
 
 
@@ -553,7 +554,7 @@ def test_selections_are_measured_as_the_transcript_says(finished: dict[str, Path
 
 def test_progress_names_the_marginals_that_were_selected(tmp_path: Path) -> None:
     reported = Heard()
-    release(dataset(), measured_job(SELECTED), tmp_path / "out", progress=reported)
+    run_release(dataset(), measured_job(SELECTED), tmp_path / "out", progress=reported)
     entries = read_journal(tmp_path / "out" / "transcript.jsonl").entries
     pairs = [f"{one} x {two}" for one, two in combinations(SCHEMA.names, 2)]
     chosen = [pairs[entry["candidate"]] for entry in entries if entry["kind"] == "selection"]
@@ -564,7 +565,7 @@ def test_progress_names_the_marginals_that_were_selected(tmp_path: Path) -> None
 def test_progress_counts_sweeps_and_rounds_of_column_generation(tmp_path: Path) -> None:
     reported = Heard()
     job = measured_job(COUNTS, fit=FitPlan(records=30, sweeps=2, columns=5))
-    release(dataset(), job, tmp_path / "out", progress=reported)
+    run_release(dataset(), job, tmp_path / "out", progress=reported)
     numbers = [number for number, _, _ in reported.steps]
     assert numbers == list(range(1, len(numbers) + 1))
     assert 3 <= numbers[-1] <= 7
@@ -575,7 +576,7 @@ def test_progress_counts_sweeps_and_rounds_of_column_generation(tmp_path: Path) 
 @pytest.mark.parametrize("accountant", ["zcdp", "pure"])
 def test_one_call_with_the_defaults_of_an_algorithm(tmp_path: Path, algorithm: str, accountant: str) -> None:
     fitted_records: dict[str, Any] = {} if algorithm == NOISE else {"records": 100}
-    made: SyntheticRelease = synthesize(
+    made: SyntheticRelease = release(
         write_table(tmp_path, rows=2000),  # far above the noise of their number
         SCHEMA,
         "marginals:2",

@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt import Schema, synthesize
+from dpopt import Schema, release
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.statement import stated_privacy
-from dpopt.algorithms.synthesize import continue_run
+from dpopt.algorithms.synthesize import resume
 from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.releases.measured_size import MARGIN, measured_note
@@ -112,7 +112,7 @@ def test_a_selection_from_a_net_measures_it_too() -> None:
 
 @pytest.mark.parametrize("accountant", ["zcdp", "gdp", "theorem", "pure"])
 def test_a_release_says_the_number_and_guarantees_the_whole_budget(tmp_path: Path, accountant: str) -> None:
-    made = synthesize(
+    made = release(
         frame(),
         SCHEMA,
         "marginals:1",
@@ -144,7 +144,7 @@ def test_a_release_says_the_number_and_guarantees_the_whole_budget(tmp_path: Pat
 def test_what_no_number_makes_plannable_is_refused_before_it_is_measured(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"algorithm": "projection", "accountant": "gdp", "epsilon": 1.0, "delta": 1e-6}
     with pytest.raises(PlanError, match="found gdp"):
-        synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", predict=False, **asked)
+        release(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", predict=False, **asked)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -163,14 +163,14 @@ def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_
         mock.patch("dpopt.algorithms.release.add_plan", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
-        synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
+        release(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
     (held,) = budget.contents().releases
     assert held.cost.epsilon == pytest.approx(60, rel=1e-9)
     with pytest.raises(BudgetError, match="--budget"):
-        continue_run(tmp_path / "out", frame())
+        resume(tmp_path / "out", frame())
     with pytest.raises(BudgetError):
-        synthesize(frame(), SCHEMA, "marginals:1", budget=budget, **asked)
-    made = continue_run(tmp_path / "out", frame(), budget=budget)
+        release(frame(), SCHEMA, "marginals:1", budget=budget, **asked)
+    made = resume(tmp_path / "out", frame(), budget=budget)
     assert made.statement["privacy"]["charges"][0]["label"] == SIZE
     assert budget.contents().releases == (held,)
 
@@ -179,7 +179,7 @@ def test_a_plan_that_no_charge_stands_for_is_not_paid_from_the_owners_budget(tmp
     budget = BudgetLedger.create(tmp_path / "budget", epsilon=9, delta=1e-6)
     asked: dict[str, Any] = {"algorithm": "dualquery", "accountant": "gdp", "epsilon": 8.0, "delta": 1e-6}
     with pytest.raises(PlanError, match="declare it with --n0"):
-        synthesize(frame(), SCHEMA, "marginals:1", budget=budget, predict=False, **asked)
+        release(frame(), SCHEMA, "marginals:1", budget=budget, predict=False, **asked)
     assert budget.contents().releases == ()
 
 
@@ -190,6 +190,6 @@ def test_a_number_that_is_lost_in_its_noise_keeps_the_whole_reservation_and_says
         mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", 1e9),
         pytest.raises(PlanError, match="keeps the whole reservation"),
     ):
-        synthesize(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
+        release(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
     (found,) = budget.contents().releases
     assert found.cost.rho == pytest.approx(20.0, rel=1e-3)

@@ -41,9 +41,9 @@ from dpopt.algorithms.options import (
     PlanRequest,
 )
 from dpopt.algorithms.registry import OPTIONS, predict, read_plan
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.errors import PlanError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
@@ -81,7 +81,7 @@ def test_with_little_noise_every_update_learns_the_answers(select: str, update: 
     plan = make_multiplicative_plan(
         request(budget=Budget(None, 1e-9, 1e9, Accountant.ZCDP), rounds=60, **learnt, **own), WORKLOAD
     )
-    made = release(dataset(), multiplicative_job(plan, SCHEMA), None)
+    made = run_release(dataset(), multiplicative_job(plan, SCHEMA), None)
     error = np.abs(made.answers() - exact_answers()).max()
     start = np.abs(Learner(plan, WORKLOAD).answers() - exact_answers()).max()
     slow = update in (PAPER, DATA_STEP, HOEFFDING)
@@ -92,7 +92,7 @@ def test_with_little_noise_every_update_learns_the_answers(select: str, update: 
 @pytest.mark.parametrize("algorithm", MULTIPLICATIVE)
 def test_a_release_replays_byte_for_byte(tmp_path: Path, algorithm: str, relation: object) -> None:
     options: dict[str, Any] = {"neighbours": "add-remove", "n0": ROWS} if relation is ADD_REMOVE else {}
-    made = synthesize(
+    made = release(
         write_table(tmp_path),
         SCHEMA,
         "marginals:2",
@@ -115,7 +115,7 @@ def test_a_release_replays_byte_for_byte(tmp_path: Path, algorithm: str, relatio
 def test_every_record_obeys_the_rules() -> None:
     plan = multiplicative_plan(size=8, rounds=3, learning=Learning(records=1_000))
     table = PrivateDataset.from_codes(RULED, list(np.zeros((len(RULED), 8), dtype=np.int32)))
-    made = release(table, multiplicative_job(plan, RULED), None)
+    made = run_release(table, multiplicative_job(plan, RULED), None)
     assert made.statement["records"]["records_that_obey_the_rules"] == len(made.records.distinct)
     assert not RULED.circuit().broken(made.records.distinct).any()
     assert len(made.records.distinct) < np.prod(RULED.sizes)
@@ -133,7 +133,7 @@ def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> Non
     assert set(universe.axes.tolist()) == set(mentioned[mentioned >= 0].tolist())
     columns = [np.zeros(50, dtype=np.int32)] * 5
     plan = multiplicative_plan(size=50, learning=Learning(records=30))
-    made = release(PrivateDataset.from_codes(wide, columns), multiplicative_job(plan, wide, text), None)
+    made = run_release(PrivateDataset.from_codes(wide, columns), multiplicative_job(plan, wide, text), None)
     free = [place for place in range(5) if place not in universe.axes]
     assert all(len(np.unique(made.records.distinct[:, place])) > 1 for place in free)
 
@@ -153,7 +153,7 @@ def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do
     table = tmp_path / "table.csv"
     table.write_text(",".join(huge.names) + "\n" + ",".join("0" * 40) + "\n", encoding="utf-8")
     with pytest.raises(PlanError, match=r"about 10\^40 combinations"):
-        synthesize(
+        release(
             table,
             huge,
             "marginals:2",
@@ -257,7 +257,7 @@ def test_the_check_of_the_specification_comes_out() -> None:
     assert plan.alpha < 0.1  # zCDP pays for more than advanced composition
     generator = np.random.default_rng(1)
     codes = (generator.random((17_589, 6)) < 0.2).astype(np.int32)
-    made = release(
+    made = run_release(
         PrivateDataset.from_codes(BITS, list(codes.T)), multiplicative_job(plan, BITS, "parity:2"), None
     )
     assert np.abs(made.answers() - workload.answers_on(codes)).max() <= 4 * plan.alpha
@@ -291,7 +291,7 @@ def test_only_what_is_proven_is_said() -> None:
 @pytest.mark.parametrize("records", [1, 3, 1_000])
 def test_the_bound_of_a_release_holds_for_its_records(tmp_path: Path, records: int) -> None:
     """However few records stand for the distribution; 5 % of runs may miss, which at this budget would take a miracle."""
-    made = synthesize(
+    made = release(
         write_table(tmp_path),
         SCHEMA,
         "marginals:2",
@@ -328,7 +328,7 @@ def test_errors_are_predicted_and_compared() -> None:
 @pytest.mark.parametrize("select", [QUERIES, MARGINALS])
 def test_a_named_solver_finds_the_distribution_and_its_release_replays(select: str, tmp_path: Path) -> None:
     plan = replace(multiplicative_plan(rounds=3, size=ROWS, select=select), solver="clarabel")
-    made = release(dataset(), multiplicative_job(plan, SCHEMA), tmp_path / "out")
+    made = run_release(dataset(), multiplicative_job(plan, SCHEMA), tmp_path / "out")
     section = made.statement["multiplicative_weights"]
     assert section["solved_by"].startswith("clarabel")
     assert section["dual_bound"] <= section["objective"] <= section["dual_bound"] + 1e-6

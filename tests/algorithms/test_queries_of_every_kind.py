@@ -10,7 +10,7 @@ import pytest
 from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, plan, write_table
@@ -24,7 +24,7 @@ WORKLOADS = ["threshold:2of3,count=40,seed=1", "parity:3,count=40,seed=1", "pari
 def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
     tmp_path: Path, text: str, encoding: str
 ) -> None:
-    finished = synthesize(
+    finished = release(
         write_table(tmp_path),
         SCHEMA,
         text,

@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.accounting.charges import ChargeKind
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import SchemaError
 from dpopt.private.readers.read_table import read_table
@@ -35,7 +35,7 @@ def test_a_run_with_a_seeded_source_repeats_and_is_not_private() -> None:
 
 
 def test_a_run_spends_its_plan_charge_by_charge() -> None:
-    finished = release(dataset(), job(**ESTIMATED), None)
+    finished = run_release(dataset(), job(**ESTIMATED), None)
     assert finished.ledger.entries == finished.job.plan.charges()
     assert finished.ledger.is_private
     spent = finished.ledger.spent()
@@ -64,7 +64,7 @@ def test_an_attribute_named_weight_keeps_its_name_in_memory_and_on_file(tmp_path
     first, *rest = SCHEMA.attributes
     named = Schema((Attribute("weight", AttributeKind.CATEGORICAL, first.values), *rest))
     table = PrivateDataset.from_codes(named, list(codes().T))
-    finished = release(table, job(schema=named), tmp_path / "release", sources=Sources(sampler=seeded()))
+    finished = run_release(table, job(schema=named), tmp_path / "release", sources=Sources(sampler=seeded()))
     frame = finished.to_pandas()
     assert list(frame.columns) == ["weight", "age", "smoker", "town", "dpopt_weight"]
     assert finished.statement["records"]["weight_column"] == "dpopt_weight"
@@ -97,12 +97,12 @@ def test_a_draft_is_refused_unless_it_is_accepted() -> None:
     with pytest.raises(SchemaError, match="is a draft made from private data and not reviewed"):
         refuse_unreviewed(draft, accepted=False)
     with pytest.raises(SchemaError, match="is a draft"):
-        release(dataset(), job(schema=draft), None)
+        run_release(dataset(), job(schema=draft), None)
 
 
 def test_stages_and_rounds_are_reported() -> None:
     reported = Heard()
-    finished = release(dataset(), job(), None, sources=Sources(sampler=seeded()), progress=reported)
+    finished = run_release(dataset(), job(), None, sources=Sources(sampler=seeded()), progress=reported)
     assert reported.stages == ["counting exact answers", "playing rounds", "writing records"]
     assert set(reported.seconds) == set(reported.stages)
     assert all(seconds >= 0 for seconds in reported.seconds.values())
@@ -118,5 +118,5 @@ def test_a_table_read_by_another_schema_is_refused_before_anything_is_spent(tmp_
     turned = Schema((Attribute(first.name, AttributeKind.CATEGORICAL, first.values[::-1]), *rest))
     read = PrivateDataset.from_codes(turned, list(codes().T))
     with pytest.raises(SchemaError, match="read by another schema"):
-        release(read, job(), tmp_path / "release")
+        run_release(read, job(), tmp_path / "release")
     assert not (tmp_path / "release").exists()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dpopt.algorithms import release_folder
-from dpopt.algorithms.release import refuse_ended, release, resume
+from dpopt.algorithms.release import refuse_ended, resume_run, run_release
 from dpopt.algorithms.release_folder import create_folder, read_job
 from dpopt.algorithms.replay import load
 from dpopt.errors import (
@@ -203,7 +203,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 def test_what_is_refused_before_the_reservation_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     changes, kind, message = REFUSED[name]
     with pytest.raises(kind, match=message):
-        release(dataset(), job(**changes), tmp_path / "deep" / "release")
+        run_release(dataset(), job(**changes), tmp_path / "deep" / "release")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -215,7 +215,7 @@ def test_a_plan_of_which_something_is_spent_stays_on_the_disk(
 
     monkeypatch.setattr("dpopt.algorithms.dualquery.driver.run", refuse)
     with pytest.raises(PlanError, match="too late"):
-        release(dataset(), job(), tmp_path / "release")
+        run_release(dataset(), job(), tmp_path / "release")
     assert (tmp_path / "release" / "transcript.jsonl").stat().st_size > 0
 
 
@@ -307,7 +307,7 @@ def test_a_finished_run_is_refused(finished: Path) -> None:
 def test_a_run_that_never_began_is_resumed_from_the_start(tmp_path: Path) -> None:
     folder = tmp_path / "release"
     create_folder(folder, job(), expected_bytes=1).close()
-    assert len(resume(folder, dataset(), read_job(folder)).rounds) == 6
+    assert len(resume_run(folder, dataset(), read_job(folder)).rounds) == 6
 
 
 def test_a_json_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,6 +345,6 @@ def test_the_journal_of_a_release_is_locked_while_it_runs(tmp_path: Path) -> Non
 
 
 def test_a_scripted_run_says_so_in_its_plan_file(tmp_path: Path) -> None:
-    release(dataset(), job(), tmp_path / "release", sources=Sources(sampler=seeded()))
+    run_release(dataset(), job(), tmp_path / "release", sources=Sources(sampler=seeded()))
     text = json.loads((tmp_path / "release" / "plan.json").read_text())
     assert text["statement"]["not_private"] == "draws came from a seeded or scripted source"

@@ -15,9 +15,9 @@ from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.algorithms.fem import driver as fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.options import COUNTS, SELECTED
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.errors import DpoptError, PlanError, RulesError, SolverUnavailableError, TranscriptError
 from dpopt.programs import Capability, Termination
 from dpopt.queries.workloads.workload import parse_workload
@@ -71,7 +71,7 @@ CONTRADICTING = Schema(
 
 
 def released(schema: Schema = RULED, **changes: Any) -> Any:
-    return release(dataset(), job(schema=schema, **changes), None, sources=Sources(sampler=seeded()))
+    return run_release(dataset(), job(schema=schema, **changes), None, sources=Sources(sampler=seeded()))
 
 
 def standing_in(monkeypatch: pytest.MonkeyPatch, answer: Answer, name: str = "cp-sat") -> Fake:
@@ -104,7 +104,7 @@ LIES: dict[str, Answer] = {
 def test_rules_that_contradict_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
     table, out = write_table(tmp_path), tmp_path / "out"
     with pytest.raises(RulesError, match="'red lives in the north'; 'all red'; 'all south'"):
-        synthesize(table, CONTRADICTING, "marginals:2", out=out, epsilon=1.0, delta=1e-6)
+        release(table, CONTRADICTING, "marginals:2", out=out, epsilon=1.0, delta=1e-6)
     assert not out.exists()
 
 
@@ -114,7 +114,7 @@ def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
     simple = standing_in(monkeypatch, codes_of(0))
     simple.capabilities -= {Capability.RULES}
     with pytest.raises(SolverUnavailableError, match="takes no rules"):
-        release(dataset(), job(schema=RULED, solver="cp-sat"), tmp_path / "out")
+        run_release(dataset(), job(schema=RULED, solver="cp-sat"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert simple.limits == []
 
@@ -127,7 +127,7 @@ def test_free_bits_are_refused_under_rules() -> None:
 def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:
     table, out, reported = write_table(tmp_path), tmp_path / "out", Heard()
     asked: dict[str, Any] = {"algorithm": "dualquery", "rho": 0.05, "neighbours": "replace", "predict": False}
-    synthesize(table, RULED, "marginals:2", out=out, progress=reported, **asked)
+    release(table, RULED, "marginals:2", out=out, progress=reported, **asked)
     (note,) = reported.for_the_owner
     broken = RULED.circuit().broken(codes())
     assert f"{int(broken.any(axis=1).sum())} of {ROWS} rows" in note
@@ -142,7 +142,7 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
         Schema(SCHEMA.attributes, rules=(Rule(literal("age", ">=", 0), "age is not negative"),)),
         Heard(),
     )
-    synthesize(
+    release(
         write_table(tmp_path),
         schema,
         "marginals:2",
@@ -156,7 +156,7 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
 
 
 def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
-    release(dataset(), job(schema=SCHEMA), tmp_path / "out")  # without rules
+    run_release(dataset(), job(schema=SCHEMA), tmp_path / "out")  # without rules
     assert load(tmp_path / "out").rounds
     file = tmp_path / "out" / "schema.json"
     declared = json.loads(file.read_text(encoding="utf-8"))
@@ -223,7 +223,7 @@ def test_every_record_of_every_algorithm_obeys_every_rule(algorithm: str, text: 
     assert not obeys(RULED, codes())  # else the test shows nothing
     if algorithm == SELECTED and "marginals" not in text:
         text = "marginals:3"
-    made = release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
+    made = run_release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
     assert obeys(RULED, made.records.distinct)
     rounds, number = len(made.rounds), int(made.records.multiplicity.sum())
     assert (rounds, number) == {
@@ -241,7 +241,7 @@ def test_every_record_of_every_algorithm_obeys_every_rule(algorithm: str, text: 
 
 @pytest.mark.parametrize("algorithm", PLAYED)
 def test_without_the_rules_the_same_runs_break_them(algorithm: str) -> None:
-    made = release(dataset(), job_of(algorithm, schema=SCHEMA), None)
+    made = run_release(dataset(), job_of(algorithm, schema=SCHEMA), None)
     assert not obeys(RULED, made.records.distinct)
 
 
@@ -249,7 +249,7 @@ def test_without_the_rules_the_same_runs_break_them(algorithm: str) -> None:
 def test_rounds_of_dqrs_that_keep_queries_obey_every_rule(rows: int) -> None:
     one = job_of("dqrs", rows=rows)
     assert ChargeKind.CONCENTRATED in {charge.kind for charge in one.plan.charges()}
-    made = release(dataset(rows), one, None)
+    made = run_release(dataset(rows), one, None)
     assert obeys(RULED, made.records.distinct)
     assert len(made.rounds) == ROUNDS
 
@@ -257,7 +257,7 @@ def test_rounds_of_dqrs_that_keep_queries_obey_every_rule(rows: int) -> None:
 @pytest.mark.parametrize("solver", ["cp-sat", "highs"])
 @pytest.mark.parametrize("algorithm", ["dqrs", *FEM_ALGORITHMS])
 def test_records_of_exact_solvers_obey_every_rule(algorithm: str, solver: str) -> None:
-    made = release(dataset(), job_of(algorithm, solver=solver), None)
+    made = run_release(dataset(), job_of(algorithm, solver=solver), None)
     assert obeys(RULED, made.records.distinct)
 
 
@@ -267,7 +267,7 @@ def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
     algorithm: str, lie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     standing_in(monkeypatch, LIES[lie])
-    made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
+    made = run_release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert obeys(RULED, made.records.distinct)
     assert all(one.fallback is not None for one in made.rounds)
     if algorithm in FEM_ALGORITHMS:
@@ -281,7 +281,7 @@ def test_where_every_search_fails_a_batch_of_fem_still_obeys(
     """Then its records are the starts of the searches, which are feasible."""
     failing = Fake(LIES["breaks down"], capabilities=TAKES_RULES)
     monkeypatch.setattr(registry, "get_solver", lambda name: failing)
-    made = release(dataset(), job_of(algorithm, solver="cp-sat"), None)
+    made = run_release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
     assert obeys(RULED, made.records.distinct)
 
@@ -289,14 +289,14 @@ def test_where_every_search_fails_a_batch_of_fem_still_obeys(
 @pytest.mark.parametrize("algorithm", [*PLAYED, *MEASURED])
 def test_rules_that_contradict_are_refused_by_every_algorithm(algorithm: str, tmp_path: Path) -> None:
     with pytest.raises(DpoptError, match="contradict"):
-        release(dataset(), job_of(algorithm, schema=CONTRADICTING), tmp_path / "out")
+        run_release(dataset(), job_of(algorithm, schema=CONTRADICTING), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("algorithm", FEM_ALGORITHMS)
 def test_a_batch_on_file_that_breaks_a_rule_is_noticed(algorithm: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules
+    run_release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules
     contents = read_journal(out / "transcript.jsonl")
     ruled, plain = job_of(algorithm), job_of(algorithm, schema=SCHEMA)
     assert rebuild_run(fem, plain, Past(contents)) is not None

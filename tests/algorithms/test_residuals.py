@@ -25,7 +25,7 @@ from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.measured.residuals import read_factors
 from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import replay
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.queries.counting.kernels import shares_on_records
@@ -73,7 +73,7 @@ def released(rho: float, folder: Path, text: str = "marginals:3", **options: Any
     """Release the table and return the records with their weights."""
     asked = workload(text)
     plan = make_measured_plan(request(rho, **options), asked)
-    made = release(dataset_of(SCHEMA, codes().tolist()), Job(plan, SCHEMA, asked, {}, {}), folder)
+    made = run_release(dataset_of(SCHEMA, codes().tolist()), Job(plan, SCHEMA, asked, {}, {}), folder)
     assert made.records is not None
     return made.records
 

@@ -11,7 +11,7 @@ import pytest
 from dpopt.algorithms.after import reweighted_release
 from dpopt.algorithms.after.reweighted_release import REWEIGHTING, ReweightedRelease, reweight_release
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.errors import PlanError, ProgramError, ReleaseFolderError
 from tests.algorithms.measured_runs import measured_job, noiseless
 from tests.algorithms.small_runs import codes, dataset, small_release
@@ -111,7 +111,7 @@ def test_rows_without_weights_follow_the_weights(tmp_path: Path) -> None:
 
 
 def test_other_algorithms_are_refused_by_name() -> None:
-    finished = release(dataset(), measured_job("projection"), None, sources=noiseless())
+    finished = run_release(dataset(), measured_job("projection"), None, sources=noiseless())
     with pytest.raises(PlanError, match="expected a release of dualquery, found one of projection"):
         reweight_release(finished)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.release import release
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.release import run_release
+from dpopt.algorithms.synthesize import release
 from dpopt.cli.reports import reporting as module
 from dpopt.cli.reports.reporting import RunLog
 from dpopt.errors import PlanError
@@ -107,7 +107,7 @@ def test_shares_are_written_now_and_then(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hold(tmp_path: Path) -> None:
     log = RunLog(tmp_path / "run.log")
-    made = release(dataset(), job(), tmp_path / "out", sources=Sources(sampler=seeded()), progress=log)
+    made = run_release(dataset(), job(), tmp_path / "out", sources=Sources(sampler=seeded()), progress=log)
     log.close()
     rounds = [line for line in lines(tmp_path / "run.log") if line["event"] == "round"]
     assert [line["round"] for line in rounds] == [done.sampled.round for done in made.rounds]
@@ -136,7 +136,7 @@ def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: s
         "predict": False,
         **rounds,
     }
-    made = synthesize(write_table(tmp_path), SCHEMA, "marginals:2", **settings, progress=log)
+    made = release(write_table(tmp_path), SCHEMA, "marginals:2", **settings, progress=log)
     log.close()
     spent = [
         line["rho"]

@@ -16,7 +16,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.registry import predict
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.small_database.accuracy import (
     distinct_queries,
@@ -53,7 +53,7 @@ def job_of(records: int = 3) -> Job:
 
 
 def run(folder: Path, job: Job | None = None) -> None:
-    release(dataset_of(SCHEMA, TABLE), job_of() if job is None else job, folder)
+    run_release(dataset_of(SCHEMA, TABLE), job_of() if job is None else job, folder)
 
 
 # universes

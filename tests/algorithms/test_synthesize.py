@@ -24,9 +24,9 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.options import MWEM, DualQuery
 from dpopt.algorithms.registry import OPTIONS
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.stating import plan_statement
-from dpopt.algorithms.synthesize import continue_run, synthesize
+from dpopt.algorithms.synthesize import release, resume
 from dpopt.errors import (
     AccountingError,
     DpoptError,
@@ -87,8 +87,9 @@ def frame() -> pd.DataFrame:
 
 
 def test_one_call_leaves_a_finished_release(tmp_path: Path) -> None:
-    finished = synthesize(write_table(tmp_path), SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
+    finished = release(write_table(tmp_path), SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "README.txt",
         "plan.json",
         "schema.json",
         "workload.json",
@@ -105,7 +106,7 @@ def test_one_call_leaves_a_finished_release(tmp_path: Path) -> None:
 
 def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    finished = synthesize(frame(), SCHEMA, workload(), **USUAL)
+    finished = release(frame(), SCHEMA, workload(), **USUAL)
     assert len(finished.to_pandas()) == len(finished.records.distinct)
     assert list(tmp_path.iterdir()) == []
 
@@ -128,7 +129,7 @@ def tables(folder: Path) -> dict[str, AnyTable]:
 
 def test_every_form_of_a_table_gives_the_same_release(tmp_path: Path) -> None:
     results = {
-        name: release(read_table(table, SCHEMA), job(), None, sources=Sources(sampler=seeded()))
+        name: run_release(read_table(table, SCHEMA), job(), None, sources=Sources(sampler=seeded()))
         for name, table in tables(tmp_path).items()
     }
     first = results.pop("CSV")
@@ -221,7 +222,7 @@ def test_a_solver_that_cannot_fit_records_is_refused_before_the_table_is_opened(
     monkeypatch.setattr(module, "open_dataset", open_it)
     changes, kind, message = NO_PROJECTION[name]
     with pytest.raises(kind, match=message):
-        synthesize(
+        release(
             frame(),
             SCHEMA,
             "marginals:2",
@@ -245,7 +246,7 @@ def test_a_setting_is_refused_before_the_table_is_opened(
     monkeypatch.setattr(module, "open_dataset", open_it)
     changes, kind, message = REFUSED[name]
     with pytest.raises(kind, match=message):
-        synthesize(frame(), SCHEMA, "marginals:2", out=tmp_path / "out", **{**USUAL, **changes})
+        release(frame(), SCHEMA, "marginals:2", out=tmp_path / "out", **{**USUAL, **changes})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -258,18 +259,18 @@ def test_public_inputs_are_refused_before_the_table_is_opened(
     monkeypatch.setattr(module, "open_dataset", open_it)
     out = tmp_path / "out"
     with pytest.raises(SchemaError, match="is a draft made from private data"):
-        synthesize(frame(), DRAFT, "marginals:2", out=out, **USUAL)
+        release(frame(), DRAFT, "marginals:2", out=out, **USUAL)
     with pytest.raises(WorkloadError):
-        synthesize(frame(), SCHEMA, "marginals:9", out=out, **USUAL)
+        release(frame(), SCHEMA, "marginals:9", out=out, **USUAL)
     with pytest.raises(WorkloadError, match="the workload was made for another schema"):
-        synthesize(frame(), Schema(SCHEMA.attributes[1:]), workload(), out=out, **USUAL)
+        release(frame(), Schema(SCHEMA.attributes[1:]), workload(), out=out, **USUAL)
     with pytest.raises(OpenedError):
-        synthesize(frame(), SCHEMA, workload(), out=out, **USUAL)
+        release(frame(), SCHEMA, workload(), out=out, **USUAL)
     (tmp_path / "file").write_text("")
     with pytest.raises(ReleaseFolderError, match="is not empty"):
-        synthesize(frame(), SCHEMA, workload(), out=tmp_path, **USUAL)
+        release(frame(), SCHEMA, workload(), out=tmp_path, **USUAL)
     with pytest.raises(ReleaseFolderError, match="Not a directory"):
-        synthesize(frame(), SCHEMA, workload(), out=tmp_path / "file" / "out", **USUAL)
+        release(frame(), SCHEMA, workload(), out=tmp_path / "file" / "out", **USUAL)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -293,33 +294,33 @@ LATE: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 def test_what_depends_on_the_size_is_refused_before_anything_is_spent(tmp_path: Path, name: str) -> None:
     changes, kind, message = LATE[name]
     with pytest.raises(kind, match=message):
-        synthesize(frame(), SCHEMA, "marginals:2", out=tmp_path / "deep" / "out", **{**USUAL, **changes})
+        release(frame(), SCHEMA, "marginals:2", out=tmp_path / "deep" / "out", **{**USUAL, **changes})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="'mauve' is not a declared value"):
-        synthesize(frame().replace("red", "mauve"), SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
+        release(frame().replace("red", "mauve"), SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
     with pytest.raises(PrivateDataError, match="there is no file"):
-        synthesize(tmp_path / "none.csv", SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
+        release(tmp_path / "none.csv", SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_options_stand_in_one_place() -> None:
     with pytest.raises(PlanError, match="give rounds as options of the algorithm"):
-        synthesize(frame(), SCHEMA, "marginals:2", algorithm=MWEM(), epsilon=2.0, rounds=3)
+        release(frame(), SCHEMA, "marginals:2", algorithm=MWEM(), epsilon=2.0, rounds=3)
     with pytest.raises(PlanError, match="there is no option epsilonn; the options are accept_draft"):
-        synthesize(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
+        release(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
     assert Terms.of("mwem", rounds=3, layout="npz") == Terms(
         algorithm=MWEM(rounds=3), reading=TableReading(layout=Layout.NPZ)
     )
 
 
 def test_an_accepted_draft_is_recorded(tmp_path: Path) -> None:
-    finished = synthesize(frame(), DRAFT, "marginals:2", out=tmp_path / "out", accept_draft=True, **USUAL)
+    finished = release(frame(), DRAFT, "marginals:2", out=tmp_path / "out", accept_draft=True, **USUAL)
     assert finished.statement["schema"]["drafted_from_private_data_and_not_reviewed"] is True
     assert finished.statement["schema"]["draft_accepted"] is True
-    reviewed = synthesize(frame(), SCHEMA, "marginals:2", accept_draft=True, **USUAL)
+    reviewed = release(frame(), SCHEMA, "marginals:2", accept_draft=True, **USUAL)
     assert reviewed.statement["schema"]["draft_accepted"] is False
 
 
@@ -331,7 +332,7 @@ def test_rows_bits_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
         "record_encoding": "bits",
         "rounds": np.int32(5),
     }
-    finished = synthesize(frame(), SCHEMA, "marginals:2", out=str(tmp_path / "out"), **settings)
+    finished = release(frame(), SCHEMA, "marginals:2", out=str(tmp_path / "out"), **settings)
     table = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     assert (table.num_rows, table.num_columns) == (12, SCHEMA.number_of_columns)
     assert finished.job.plan.encoding is Encoding.BITS
@@ -341,7 +342,7 @@ def test_rows_bits_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
 
 def test_add_remove_publishes_n0_and_not_the_number_of_records(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    synthesize(frame(), SCHEMA, "marginals:2", out=out, **{**USUAL, "neighbours": "add-remove", "n0": 177})
+    release(frame(), SCHEMA, "marginals:2", out=out, **{**USUAL, "neighbours": "add-remove", "n0": 177})
     for path in out.iterdir():
         text = path.read_text()
         assert f": {ROWS}" not in text, path.name
@@ -351,7 +352,7 @@ def test_add_remove_publishes_n0_and_not_the_number_of_records(tmp_path: Path) -
 @pytest.mark.parametrize("free", ["first", "random", "estimated"])
 @pytest.mark.parametrize("plan_by", ["rule", "bound"])
 def test_a_run_is_planned_as_asked(free: str, plan_by: str) -> None:
-    finished = synthesize(
+    finished = release(
         frame(),
         SCHEMA,
         "marginals:1",
@@ -369,7 +370,7 @@ def test_a_run_is_planned_as_asked(free: str, plan_by: str) -> None:
 
 
 def test_predictions_are_in_the_statement() -> None:
-    finished = synthesize(frame(), SCHEMA, "marginals:1", **{**USUAL, "predict": True})
+    finished = release(frame(), SCHEMA, "marginals:1", **{**USUAL, "predict": True})
     predicted = finished.statement["accuracy"]["predicted"]
     assert (
         predicted
@@ -440,7 +441,7 @@ def interrupted(folder: Path) -> Path:
 
     made = Job(plan(), SCHEMA, workload(), {"rows": 5}, {})
     with pytest.raises(StopError):
-        release(dataset(), made, folder, sources=Sources(sampler=Stopping()))
+        run_release(dataset(), made, folder, sources=Sources(sampler=Stopping()))
     return folder
 
 
@@ -449,7 +450,7 @@ def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
 ) -> None:
     folder, reported = interrupted(tmp_path / "out"), Heard()
     monkeypatch.setattr("dpopt.algorithms.synthesize.available_memory", lambda: 1_000)
-    assert len(continue_run(folder, tables(tmp_path)["CSV"], progress=reported).rounds) == 6
+    assert len(resume(folder, tables(tmp_path)["CSV"], progress=reported).rounds) == 6
     (note,) = reported.notes
     assert "the machine has 0.00 GB available" in note
     assert "nothing is spent twice" in note
@@ -459,21 +460,21 @@ def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
 def test_an_interrupted_run_goes_on_with_its_table_in_any_form(tmp_path: Path, form: str) -> None:
     folder = interrupted(tmp_path / "out")
     before = (folder / "transcript.jsonl").read_bytes()
-    finished = continue_run(folder, tables(tmp_path)[form])
+    finished = resume(folder, tables(tmp_path)[form])
     assert len(finished.rounds) == 6
     # The first entry says that the source which stopped the run was none of the trusted ones.
     assert finished.ledger.entries[1:] == finished.job.plan.charges()
     assert (folder / "transcript.jsonl").read_bytes().startswith(before)
     assert finished.statement["records"]["rows"] == 5
     with pytest.raises(ReleaseFolderError, match="has ended; there is nothing to resume"):
-        continue_run(folder, tmp_path / "not even there.csv")
+        resume(folder, tmp_path / "not even there.csv")
 
 
 def test_a_run_does_not_go_on_with_a_table_of_another_size(tmp_path: Path) -> None:
     folder = interrupted(tmp_path / "out")
     before = (folder / "transcript.jsonl").read_bytes()
     with pytest.raises(PrivateDataError, match="has 199 records but the plan was made for n = 200"):
-        continue_run(folder, frame().iloc[:-1])
+        resume(folder, frame().iloc[:-1])
     assert (folder / "transcript.jsonl").read_bytes() == before
 
 
@@ -484,7 +485,7 @@ def test_adult_is_released_and_every_record_decodes(
     schema = Schema.read(checkout / "experiments" / "schemas" / "adult.json")
     table = data_folder / "adult" / "adult-train.csv.gz"
     queries = parse_workload("marginals:2,count=30,seed=1", schema)
-    finished = synthesize(
+    finished = release(
         table,
         schema,
         queries,
@@ -514,7 +515,7 @@ def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> No
 
 
 def test_the_help_of_the_main_function_names_every_option() -> None:
-    described = re.split(r"\W+", inspect.getdoc(synthesize) or "")
+    described = re.split(r"\W+", inspect.getdoc(release) or "")
     assert [field.name for field in fields(Terms) if field.name not in described] == []
     assert [kind.__name__ for kind in OPTIONS.values() if kind.__name__ not in described] == []
     for kind in OPTIONS.values():
@@ -534,7 +535,7 @@ def test_counts_that_would_travel_unencrypted_are_warned_of(
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         with pytest.raises(PlanError, match="nobody"):
-            synthesize(frame(), SCHEMA, "marginals:1", engine=engine, **USUAL)
+            release(frame(), SCHEMA, "marginals:1", engine=engine, **USUAL)
     assert sum("not encrypted" in str(one.message) for one in found) == warned
 
 
@@ -565,7 +566,7 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
     options = DualQuery(rounds=4, draws=8, solver=own, work=5)
     size = {} if measured else {"n0": ROWS}
     settings: dict[str, Any] = {"epsilon": 1e5, "delta": 1e-6, "predict": False, **size}
-    done = synthesize(frame(), SCHEMA, "marginals:2", algorithm=options, **settings)
+    done = release(frame(), SCHEMA, "marginals:2", algorithm=options, **settings)
     assert done.statement["plan"]["solver"] == "mine"
     assert {one.solver.split()[0] for one in done.rounds} == {"mine"}
     assert own.solved == 4
@@ -580,12 +581,10 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
     reported = Silent()
     monkeypatch.setattr(reported, "round", stop)
     with pytest.raises(StopError):
-        synthesize(
-            frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=reported, **settings
-        )
+        release(frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=reported, **settings)
     with pytest.raises(SolverUnavailableError, match=r"a solver of its own, 'mine'.*solver=\.\.\."):
-        continue_run(folder, frame())
+        resume(folder, frame())
     with pytest.raises(PlanError, match="began with the solver 'mine', found 'local-search'"):
-        continue_run(folder, frame(), solver=get_solver("local-search"))
-    continued = continue_run(folder, frame(), solver=OwnSolver())
+        resume(folder, frame(), solver=get_solver("local-search"))
+    continued = resume(folder, frame(), solver=OwnSolver())
     assert {one.solver.split()[0] for one in continued.rounds[1:]} == {"mine"}

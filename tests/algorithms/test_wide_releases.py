@@ -18,7 +18,7 @@ from dpopt.algorithms.after.reweighted_release import reweight_release
 from dpopt.algorithms.multiplicative_weights import learner as multiplicative_learner
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.synthesize import continue_run, read_again, synthesize
+from dpopt.algorithms.synthesize import read_again, release, resume
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import TableReading
@@ -54,7 +54,7 @@ def written_cells(folder: Path) -> np.ndarray[Any, Any]:
 def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -> None:
     reading = FILES[name](tmp_path / "table", CELLS)
     out, again = tmp_path / "out", tmp_path / "again"
-    finished = synthesize(tmp_path / "table", BINARY, WORKLOAD, out=out, reading=reading, **USUAL)
+    finished = release(tmp_path / "table", BINARY, WORKLOAD, out=out, reading=reading, **USUAL)
     replay(out, again)
     assert differing_files(out, again) == []
     held = read_again(load(out).job, tmp_path / "table")
@@ -77,26 +77,26 @@ def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_a_table_in_memory_is_released_and_read_again(tmp_path: Path, name: str) -> None:
     table: Any = IN_MEMORY[name](CELLS)
-    synthesize(table, BINARY, WORKLOAD, out=tmp_path / "out", **USUAL)
+    release(table, BINARY, WORKLOAD, out=tmp_path / "out", **USUAL)
     np.testing.assert_array_equal(cells_of(read_again(load(tmp_path / "out").job, table)), CELLS)
 
 
 def test_pairs_are_read_again_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "pairs"
     reading = write_pairs(path, CELLS, separator="\t", header=False)
-    synthesize(path, BINARY, WORKLOAD, out=tmp_path / "out", reading=reading, **USUAL)
+    release(path, BINARY, WORKLOAD, out=tmp_path / "out", reading=reading, **USUAL)
     assert cells_of(read_again(load(tmp_path / "out").job, path)).sum() == CELLS.sum()
 
 
 def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_path: Path) -> None:
     path, out = tmp_path / "baskets", tmp_path / "out"
     reading = write_baskets(path, CELLS, first=1)
-    whole = synthesize(path, BINARY, WORKLOAD, out=out, reading=reading, **USUAL)
+    whole = release(path, BINARY, WORKLOAD, out=out, reading=reading, **USUAL)
     lines = (out / "transcript.jsonl").read_bytes().splitlines(keepends=True)
     records = [number for number, line in enumerate(lines) if b'"kind":"record"' in line]
     (out / "transcript.jsonl").write_bytes(b"".join(lines[: records[2] + 1]))
     (out / "release.json").unlink()
-    continued = continue_run(out, path)
+    continued = resume(out, path)
     assert len(continued.rounds) == 5
     for before, after in zip(whole.rounds[:3], continued.rounds[:3], strict=True):
         assert before.sampled.to_json() == after.sampled.to_json()
@@ -107,7 +107,7 @@ def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_p
 
 @pytest.mark.parametrize("rows", [None, 12])
 def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
-    finished = synthesize(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, **USUAL)
+    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, **USUAL)
     path = tmp_path / "out" / "synthetic.npz"
     expected = finished.records.distinct if rows is None else finished.records.rows(rows)
     np.testing.assert_array_equal(cells_of(read_binary_table(path, BINARY)), expected.astype(np.bool_))
@@ -128,9 +128,7 @@ def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int
 def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
     names = [f"item {number}" for number in range(WIDTH)]
     schema = Schema.binary(WIDTH, names)
-    finished = synthesize(
-        matrix(), schema, WORKLOAD, out=tmp_path / "out", format="baskets", rows=rows, **USUAL
-    )
+    finished = release(matrix(), schema, WORKLOAD, out=tmp_path / "out", format="baskets", rows=rows, **USUAL)
     path = tmp_path / "out" / "synthetic.txt"
     expected = finished.records.distinct if rows is None else finished.records.rows(rows)
     found = read_binary_table(path, schema, TableReading("baskets"))
@@ -144,7 +142,7 @@ def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | N
 
 
 def test_answers_alone_need_no_room_for_records(tmp_path: Path) -> None:
-    made = synthesize(
+    made = release(
         matrix(),
         BINARY,
         WORKLOAD,
@@ -163,7 +161,7 @@ def test_answers_alone_need_no_room_for_records(tmp_path: Path) -> None:
 
 
 def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
-    finished = synthesize(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", format="csv", **USUAL)
+    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", format="csv", **USUAL)
     head = (tmp_path / "out" / "synthetic.csv").read_text().splitlines()[0].split(",")
     assert head == [*BINARY.names, "weight"]
     assert finished.to_pandas().shape == (len(finished.records), WIDTH + 1)
@@ -172,7 +170,7 @@ def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
 def test_fitted_records_of_a_wide_table_are_kept_as_bits(tmp_path: Path) -> None:
     out = tmp_path / "out"
     budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6}
-    made = synthesize(
+    made = release(
         matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", predict=False, records=20, **budget
     )
     lines = (out / "transcript.jsonl").read_text().splitlines()
@@ -188,7 +186,7 @@ def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends
 ) -> None:
     out = tmp_path / "out"
     budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6, "n0": 50, "predict": False}
-    made = synthesize(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
+    made = release(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
     plan = json.loads((out / "plan.json").read_text())
     single, workload = plan["measurements"]
     assert (single["name"], single["attributes"], single["sensitivity"]) == ("one-way marginals", [], WIDTH)
@@ -229,14 +227,14 @@ def test_what_does_not_suit_a_wide_table_is_refused_and_leaves_nothing(tmp_path:
     }
     table = sp.csr_array((3, 20_000), dtype=np.uint8)
     with pytest.raises(kind, match=message):
-        synthesize(table, Schema.binary(20_000), WORKLOAD, out=tmp_path / "out", **{**usual, **changes})
+        release(table, Schema.binary(20_000), WORKLOAD, out=tmp_path / "out", **{**usual, **changes})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_names_without_a_sign_to_separate_them_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
     schema = Schema.binary(3, ["a b", "c,d", "e\tf"])
     with pytest.raises(SchemaError, match="nothing is left to separate items"):
-        synthesize(sp.eye_array(3), schema, "marginals:1", out=tmp_path / "out", format="baskets", **USUAL)
+        release(sp.eye_array(3), schema, "marginals:1", out=tmp_path / "out", format="baskets", **USUAL)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -249,33 +247,33 @@ def test_what_is_for_wide_tables_is_refused_for_others(tmp_path: Path) -> None:
         ({"reading": TableReading("baskets")}, "--layout: for wide tables"),
     ):
         with pytest.raises(PlanError, match=message):
-            synthesize(table, SCHEMA, "marginals:1", **USUAL, **changes)
+            release(table, SCHEMA, "marginals:1", **USUAL, **changes)
     with pytest.raises(PlanError, match="to_sparse is for wide tables"):
-        synthesize(table, SCHEMA, "marginals:1", **USUAL).to_sparse()
+        release(table, SCHEMA, "marginals:1", **USUAL).to_sparse()
 
 
 def test_a_workload_of_other_columns_is_refused() -> None:
     other = parse_workload(WORKLOAD, Schema.binary(WIDTH + 1))
     with pytest.raises(WorkloadError, match="1,101 binary columns, and the schema has 1,100, or their names"):
-        synthesize(matrix(), BINARY, other, **USUAL)
+        release(matrix(), BINARY, other, **USUAL)
 
 
 def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="1,100 columns, and 1,099 are declared"):
-        synthesize(matrix(), Schema.binary(1099), WORKLOAD, out=tmp_path / "out", **USUAL)
+        release(matrix(), Schema.binary(1099), WORKLOAD, out=tmp_path / "out", **USUAL)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_frame_of_very_many_columns_is_refused() -> None:
     table = sp.csr_array((np.ones(3), ([0, 1, 2], [5, 19_999, 7])), shape=(3, 20_000))
-    finished = synthesize(table, Schema.binary(20_000), WORKLOAD, **USUAL)
+    finished = release(table, Schema.binary(20_000), WORKLOAD, **USUAL)
     with pytest.raises(PlanError, match="to_sparse"):
         finished.to_pandas()
     assert finished.to_sparse()[0].shape == (len(finished.records), 20_000)
 
 
 def test_maximum_likelihood_weights_are_written_in_the_same_format(tmp_path: Path) -> None:
-    synthesize(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", **USUAL)
+    release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", **USUAL)
     reweighted = reweight_release(tmp_path / "out", tmp_path / "weighted")
     np.testing.assert_array_equal(written_cells(tmp_path / "weighted"), reweighted.records.distinct)
 
@@ -284,7 +282,7 @@ def test_maximum_likelihood_weights_are_written_in_the_same_format(tmp_path: Pat
 def test_other_algorithms_release_wide_tables(tmp_path: Path, algorithm: str) -> None:
     cells = some_cells(300, 30)
     fitted: dict[str, Any] = {} if algorithm == "noise" else {"records": 300}
-    finished = synthesize(
+    finished = release(
         sp.csr_array(cells), Schema.binary(30), "marginals:2", out=tmp_path / "out",
         algorithm=algorithm, epsilon=1e4, delta=1e-6, predict=False, **fitted,
     )  # fmt: skip
@@ -303,7 +301,7 @@ def test_records_of_multiplicative_weights_are_bits_on_file_and_the_same_codes(
     asked = [[[one, "=", 1], [other, "!=", 1]] for one, other in pairs]
     workload = workload_from_json({"dpopt_workload": 1, "queries": asked}, BINARY)
     plan: dict[str, Any] = {"algorithm": algorithm, "epsilon": 1e3, "delta": 1e-6, "predict": False}
-    finished = synthesize(matrix(), BINARY, workload, out=tmp_path / "out", **plan)
+    finished = release(matrix(), BINARY, workload, out=tmp_path / "out", **plan)
     assert isinstance(finished.records.held, BitRecords)
     lines = (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()
     (entry,) = [line for line in lines if '"multiplicity"' in line]
@@ -332,7 +330,7 @@ def test_a_table_with_half_a_million_columns_leaves_a_small_folder(tmp_path: Pat
     places = (np.arange(2_000) * 7_919) % width
     table = sp.csr_array((np.ones(2_000), (np.arange(2_000) % 40, places)), shape=(40, width))
     schema = Schema.binary(width)
-    finished = synthesize(table, schema, WORKLOAD, out=tmp_path / "out", **USUAL)
+    finished = release(table, schema, WORKLOAD, out=tmp_path / "out", **USUAL)
     assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 100_000
     replay(tmp_path / "out", tmp_path / "again")
     assert differing_files(tmp_path / "out", tmp_path / "again") == []
@@ -347,6 +345,6 @@ def test_nothing_of_the_folder_before_the_first_draw_depends_on_the_records(one:
     for seed in (one, other):
         table = sp.csr_array(some_cells(20, 30, seed=seed))
         jobs.append(
-            synthesize(table, Schema.binary(30), "conjunctions:2,count=50,seed=1", **USUAL).job.fingerprint()
+            release(table, Schema.binary(30), "conjunctions:2,count=50,seed=1", **USUAL).job.fingerprint()
         )
     assert jobs[0] == jobs[1]

@@ -29,7 +29,7 @@ from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import PROJECTION
 from dpopt.algorithms.options import SELECTED
-from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_begun, read_job
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.errors import PlanError, PrivateDataError, ReleaseFolderError, TranscriptError
@@ -200,7 +200,7 @@ def test_another_table_is_refused_when_a_run_goes_on(tmp_path: Path, name: str) 
     whole, lines = whole_run(tmp_path, JOBS[name]())
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:2]))
     with pytest.raises(PrivateDataError, match="has 3 records but the plan was made for n = 4"):
-        resume(folder, dataset_of(SCHEMA, TABLE[:-1]), read_job(folder))
+        resume_run(folder, dataset_of(SCHEMA, TABLE[:-1]), read_job(folder))
     assert (folder / "transcript.jsonl").read_bytes() == b"".join(lines[:2])
 
 
@@ -259,7 +259,7 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
         mock.patch("dpopt.algorithms.release.add_plan", side_effect=Killed),
         pytest.raises(Killed),
     ):
-        release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
+        run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
     (value,) = [
         entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry
     ]
@@ -269,14 +269,14 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     with mock.patch(
         "dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")
     ):
-        made = resume(folder, dataset_of(SCHEMA, TABLE), begun)
+        made = resume_run(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value
 
 
 @pytest.mark.parametrize("damage", ["another value", "no value", "another charge"])
 def test_a_transcript_of_another_number_is_refused(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "release"
-    release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
+    run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
     plan = folder / "plan.json"
     text = plan.read_text()
     size = f'"size": {read_begun(folder).plan.size}'  # type: ignore[union-attr]
@@ -363,7 +363,7 @@ def test_a_run_that_lost_its_only_round_says_so(tmp_path: Path) -> None:
 def test_a_finished_run_is_not_resumed(tmp_path: Path) -> None:
     folder, _ = whole_run(tmp_path, dualquery_job(2))
     with pytest.raises(ReleaseFolderError, match="there is nothing to resume"):
-        resume(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
+        resume_run(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
 
 
 def test_a_run_whose_transcript_is_gone_is_not_begun_again(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_run_whose_transcript_is_gone_is_not_begun_again(tmp_path: Path) -> No
     folder = cut_off(whole, tmp_path / "cut", b"")
     (folder / "transcript.jsonl").unlink()
     with pytest.raises(TranscriptError, match="there is no transcript.jsonl to continue"):
-        resume(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
+        resume_run(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
 
 
 def test_a_damaged_line_stops_a_resumed_run_before_anything_is_drawn(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_full_disk_keeps_what_was_drawn(tmp_path: Path) -> None:
             mock.patch("os.write", full),
             pytest.raises(ReleaseFolderError, match="What was drawn so far is kept"),
         ):
-            release(dataset_of(SCHEMA, TABLE), job, folder)
+            run_release(dataset_of(SCHEMA, TABLE), job, folder)
         second = World()
         made = go_on(folder, job, second)
         assert made is not None
@@ -419,15 +419,15 @@ import sys
 from pathlib import Path
 from tests.tiny_jobs import SCHEMA, TABLE, dualquery_job
 from tests.tiny_runs import dataset_of
-from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_job
 
 folder, rounds = Path(sys.argv[1]), int(sys.argv[2])
 dataset = dataset_of(SCHEMA, TABLE)
 if (folder / "plan.json").exists():
-    resume(folder, dataset, read_job(folder))
+    resume_run(folder, dataset, read_job(folder))
 else:
-    release(dataset, dualquery_job(rounds), folder)
+    run_release(dataset, dualquery_job(rounds), folder)
 """
 
 
@@ -466,7 +466,7 @@ def test_runs_that_are_really_killed_go_on_to_a_release_within_the_budget(
             break
     assert kills > 1
     if not (folder / "release.json").exists():
-        resume(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
+        resume_run(folder, dataset_of(SCHEMA, TABLE), read_job(folder))
     made = load(folder)
     entries = read_journal(folder / "transcript.jsonl").entries
     drawn = Counter(f"round {entry['round']}" for entry in entries if entry["kind"] == "draw")

@@ -53,9 +53,9 @@ from dpopt.algorithms.options import (
     RESIDUALS,
     SELECTED,
 )
-from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_job
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
@@ -215,14 +215,14 @@ class Public:
         ):
             folder = Path(temporary) / "release"
             with self.script.drawing(), watched(watcher.seen):
-                release(dataset, job, folder, progress=watcher)
+                run_release(dataset, job, folder, progress=watcher)
             if self.cut is not None:
                 transcript = folder / "transcript.jsonl"
                 data = transcript.read_bytes()
                 transcript.write_bytes(data[: max(1, len(data) * self.cut // 1000)])
                 (folder / "release.json").unlink(missing_ok=True)
                 with self.script.drawing(), watched(watcher.seen):
-                    resume(folder, dataset, read_job(folder), progress=watcher)
+                    resume_run(folder, dataset, read_job(folder), progress=watcher)
             return [text.replace(temporary, "") for text in watcher.seen], contents(folder)
 
 
@@ -659,7 +659,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
     for _, table in written_tables(tmp_path, relation):
         watcher, out = Watcher(), table.parent / "release"
         with watching(watcher, solving=solved), Script().drawing(), watched(watcher.seen):
-            synthesize(
+            release(
                 table,
                 SCHEMA,
                 "marginals:2",
@@ -704,7 +704,7 @@ def test_a_run_with_scripted_draws_says_that_it_is_not_private(tmp_path: Path) -
     plan = drawing_plan(rounds=2, draws=1)
     dataset = PrivateDataset.from_codes(SCHEMA, [np.array([0, 1, 0, 0, 1])] * 3)
     job = Job(plan, SCHEMA, parse_workload("marginals:2", SCHEMA), {"format": "csv", "rows": None}, {})
-    made = release(dataset, job, tmp_path / "r", sources=Sources(sampler=ScriptedSampler([[0], [1]])))
+    made = run_release(dataset, job, tmp_path / "r", sources=Sources(sampler=ScriptedSampler([[0], [1]])))
     assert not made.ledger.is_private
     assert made.statement["privacy"]["private"] is False
     assert made.statement["privacy"]["epsilon"] is None

@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler
@@ -72,7 +72,7 @@ def test_a_run_is_a_function_of_the_bytes_of_the_operating_system(
         generator = Generator(name)
         with monkeypatch.context() as patch:
             patch.setattr("os.urandom", generator.urandom)
-            made = release(table(algorithm), job(algorithm), tmp_path / str(number))
+            made = run_release(table(algorithm), job(algorithm), tmp_path / str(number))
         assert made.ledger.is_private
         assert made.statement["privacy"]["private"] is True
         folders.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
@@ -99,7 +99,7 @@ def test_a_round_of_dqrs_reads_a_word_for_each_query_that_it_may_keep(
         return bytes(count)
 
     monkeypatch.setattr("os.urandom", zeros)
-    release(dataset(RECORDS), job("dqrs"), None)
+    run_release(dataset(RECORDS), job("dqrs"), None)
     assert asked == [16 * EACH] * fresh + [8 * EACH] * (ROUNDS - fresh)
 
 
@@ -129,7 +129,7 @@ UNTRUSTED_OF_DQRS: dict[str, Sources] = {
 )
 def test_draws_from_anywhere_else_mark_ledger_and_statement(algorithm: str, source: str) -> None:
     sources = (UNTRUSTED | UNTRUSTED_OF_DQRS)[source]
-    made = release(table(algorithm), job(algorithm), None, sources=sources)
+    made = run_release(table(algorithm), job(algorithm), None, sources=sources)
     assert not made.ledger.is_private
     assert made.statement["privacy"]["private"] is False
     assert made.statement["privacy"]["epsilon"] is None
@@ -137,11 +137,11 @@ def test_draws_from_anywhere_else_mark_ledger_and_statement(algorithm: str, sour
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_systems_own_words_are_trusted_where_they_are_given(algorithm: str) -> None:
-    made = release(table(algorithm), job(algorithm), None, sources=Sources(words=SystemWords()))
+    made = run_release(table(algorithm), job(algorithm), None, sources=Sources(words=SystemWords()))
     assert made.ledger.is_private
     assert np.isfinite(made.statement["privacy"]["epsilon"])
 
 
 def test_a_script_that_ends_is_no_silent_draw() -> None:
     with pytest.raises(IndexError):
-        release(table("smalldb"), job("smalldb"), None, sources=Sources(words=ScriptedWords([])))
+        run_release(table("smalldb"), job("smalldb"), None, sources=Sources(words=ScriptedWords([])))

@@ -23,7 +23,7 @@ from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
 from dpopt.models.best_responses.best_response import round_program
@@ -161,7 +161,7 @@ def make_job(relation: NeighbouringRelation, size: int) -> Job:
 
 def test_no_record_can_be_reached_from_a_release(tmp_path: Path, dataset: PrivateDataset) -> None:
     assert PrivateDataset in reachable(make_curator())
-    made = release(dataset, make_job(REPLACE, 3), tmp_path / "one")
+    made = run_release(dataset, make_job(REPLACE, 3), tmp_path / "one")
     for result in (made, load(tmp_path / "one"), replay(tmp_path / "one", tmp_path / "two")):
         assert not reachable(result) & set(PRIVATE)
 
@@ -177,7 +177,7 @@ def test_no_record_can_be_reached_from_what_a_solver_gets(dataset: PrivateDatase
             return super().solve(program, limits, hint=hint)
 
     with mock.patch("dpopt.solvers.registry.get_solver", return_value=Collecting()):
-        release(dataset, make_job(REPLACE, 3), None)
+        run_release(dataset, make_job(REPLACE, 3), None)
     assert len(got) == 3
     assert not reachable(got) & set(PRIVATE)
 
@@ -213,7 +213,7 @@ def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: P
             told.append(stage)
 
     table: Table = (TABLE * 26_398)[:79_193]
-    made = release(dataset_of(SCHEMA, table), make_job(ADD_REMOVE, 80_000), folder, progress=Told())
+    made = run_release(dataset_of(SCHEMA, table), make_job(ADD_REMOVE, 80_000), folder, progress=Told())
     texts = [re.sub('"crc":"[0-9a-f]{8}"', "", path.read_text()) for path in folder.iterdir()]
     for text in [*texts, *told, repr(made.statement), repr((made.ledger.entries, made.ledger.spent()))]:
         assert not re.search("79193|79,193|-807", text)
@@ -221,7 +221,7 @@ def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: P
 
 def test_a_table_of_another_size_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
     with pytest.raises(DpoptError, match="was made for n = 4"):
-        release(dataset_of(SCHEMA, TABLE), make_job(REPLACE, 4), tmp_path / "release")
+        run_release(dataset_of(SCHEMA, TABLE), make_job(REPLACE, 4), tmp_path / "release")
     left = tmp_path / "release" / "transcript.jsonl"
     assert not left.exists() or left.read_bytes() == b""
 
@@ -235,7 +235,7 @@ def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_drawn(tmp_
         mock.patch.object(ExactSampler, "draw", side_effect=AssertionError("drawn")),
         pytest.raises(DpoptError, match="the budget is epsilon = 0.001"),
     ):
-        release(dataset_of(SCHEMA, TABLE), job, tmp_path / "release")
+        run_release(dataset_of(SCHEMA, TABLE), job, tmp_path / "release")
 
 
 def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(
@@ -255,7 +255,7 @@ def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(
     job = make_job(REPLACE, 3)
     job = replace(job, plan=replace(DualQueryPlan.of(job.plan), solver="breaking"))
     with mock.patch("dpopt.solvers.registry.get_solver", get_solver):
-        made = release(dataset, job, tmp_path / "release")
+        made = run_release(dataset, job, tmp_path / "release")
     assert [done.fallback is not None for done in made.rounds] == [True] * 3
     assert not any("this text" in path.read_text() for path in (tmp_path / "release").iterdir())
 

@@ -19,7 +19,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load, replay
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
 from dpopt.files.codec import encode
@@ -68,7 +68,7 @@ def make_release(
         seed=3,
     )
     job = Job(plan, SCHEMA, WORKLOAD, {"format": file_format, "rows": rows}, {"versions": {"dpopt": "test"}})
-    release(PrivateDataset.from_codes(SCHEMA, columns), job, folder)
+    run_release(PrivateDataset.from_codes(SCHEMA, columns), job, folder)
     return folder
 
 

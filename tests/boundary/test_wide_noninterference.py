@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.queries.workloads.workload import parse_workload
@@ -42,7 +42,7 @@ def left_by(seed: int, layout: str, script: list[list[int]], file_format: str) -
             Path(folder) / "table", some_cells(ROWS, WIDTH, seed=seed, share=0.01 + seed % 7 / 10)
         )
         dataset = read_binary_table(Path(folder) / "table", SCHEMA, reading)
-        release(
+        run_release(
             dataset,
             job,
             Path(folder) / "out",

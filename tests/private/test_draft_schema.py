@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.draft_schema import Edges, draft_schema, readable_edges
+from dpopt.private.readers.draft_schema import Edges, infer_schema, readable_edges
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.schema import Attribute, AttributeKind, Schema
@@ -103,7 +103,7 @@ def drafted(values: object, *, bins: int = 4, max_values: int = 10) -> tuple[Att
     """Draft one column beside a column that can always be used."""
     array = values if isinstance(values, pa.Array) else pa.array(values)
     table = pa.table({"x": array, "fine": [True] * len(array)})
-    schema, notes = draft_schema(table, bins=bins, max_values=max_values)
+    schema, notes = infer_schema(table, bins=bins, max_values=max_values)
     read_table(table, schema)
     return (schema.attributes[0] if "x" in schema.names else None), notes
 
@@ -122,7 +122,7 @@ def reason_of(values: object) -> str:
 
 
 def test_a_draft_is_marked_as_one() -> None:
-    schema, notes = draft_schema(pd.DataFrame({"a": ["x", "y"]}))
+    schema, notes = infer_schema(pd.DataFrame({"a": ["x", "y"]}))
     assert schema == Schema((Attribute("a", CATEGORICAL, ("x", "y")),), draft=True)
     assert notes == []
 
@@ -255,42 +255,42 @@ def test_a_single_value_and_numbers_that_never_repeat_are_noted() -> None:
 def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",a\n0,x\n1,y\n")
-    schema, notes = draft_schema(path)
+    schema, notes = infer_schema(path)
     assert schema.names == ("a",)
     assert notes == ["column number 1 is left out: it has no name"]
 
 
 def test_a_table_in_which_no_column_can_be_used_is_refused() -> None:
     with pytest.raises(PrivateDataError, match="(?s)no column for a schema.*'a' is left out: it holds"):
-        draft_schema(pd.DataFrame({"a": [None, None]}))
+        infer_schema(pd.DataFrame({"a": [None, None]}))
 
 
 def test_a_table_without_rows_or_with_broken_rows_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n")
     with pytest.raises(PrivateDataError, match="has no rows"):
-        draft_schema(path)
+        infer_schema(path)
     path.write_text("a,b\n1\n")
     with pytest.raises(PrivateDataError, match="(?s)cannot be read.*line 2: 1 field"):
-        draft_schema(path)
+        infer_schema(path)
 
 
 def test_types_without_texts_are_refused() -> None:
     with pytest.raises(PrivateDataError, match="column 'x' has the type .*drop the column"):
-        draft_schema(pa.table({"x": [[1], [2]]}))
+        infer_schema(pa.table({"x": [[1], [2]]}))
 
 
 @pytest.mark.parametrize(("bins", "max_values"), [(1, 10), (40_000, 10), (10, 1), (10, 70_000)])
 def test_numbers_out_of_range_are_refused(bins: int, max_values: int) -> None:
     with pytest.raises(SchemaError, match="expected a whole number from 2 to 32,766"):
-        draft_schema(pd.DataFrame({"a": [1]}), bins=bins, max_values=max_values)
+        infer_schema(pd.DataFrame({"a": [1]}), bins=bins, max_values=max_values)
 
 
 def test_a_file_without_names_is_drafted_with_given_names(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("1,x\n2,y\n")
     reported: list[float] = []
-    schema, _ = draft_schema(path, reading=TableReading(column_names=("n", "t")), progress=reported.append)
+    schema, _ = infer_schema(path, reading=TableReading(column_names=("n", "t")), progress=reported.append)
     assert schema.names == ("n", "t")
     assert reported[-1] == 1.0
 
@@ -300,13 +300,13 @@ def test_batches_of_different_types_are_added_up(tmp_path: Path) -> None:
 
     pq.write_table(pa.table({"x": pa.array([1, 2], pa.int64())}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": pa.array(["3", "2"])}), tmp_path / "b.parquet")
-    schema, _ = draft_schema(tmp_path)
+    schema, _ = infer_schema(tmp_path)
     assert schema.attributes[0].values == (1, 2, 3)
 
 
 def test_many_batches_are_added_up() -> None:
     chunks = [pa.array([i % 7, i % 5, 9]) for i in range(100)]
-    schema, _ = draft_schema(pa.table({"x": pa.chunked_array(chunks)}))
+    schema, _ = infer_schema(pa.table({"x": pa.chunked_array(chunks)}))
     assert schema.attributes[0].values == (0, 1, 2, 3, 4, 5, 6, 9)
 
 
@@ -330,7 +330,7 @@ def test_the_table_fits_its_own_draft(rows: list[tuple[str, str, str]]) -> None:
         path = Path(folder) / "t.csv"
         path.write_bytes(text.getvalue().encode())
         for table in (path, frame):
-            schema, _ = draft_schema(table, bins=3, max_values=20, reading=MULTILINE)
+            schema, _ = infer_schema(table, bins=3, max_values=20, reading=MULTILINE)
             assert "c" in schema.names
             read_table(table, schema, MULTILINE)
 
@@ -356,17 +356,17 @@ def test_numbers_fit_their_own_draft(numbers: list[float | None]) -> None:
 def test_real_tables_fit_their_own_draft(data_folder: Path, name: str) -> None:
     path = data_folder / name
     frame = pd.read_csv(path)
-    schema, notes = draft_schema(path)
+    schema, notes = infer_schema(path)
     assert schema.names == tuple(frame.columns)
     assert notes == []
-    assert draft_schema(frame)[0].names == schema.names
+    assert infer_schema(frame)[0].names == schema.names
     from_file, from_frame = read_table(path, schema), read_table(frame, schema)
     for one, other in zip(from_file._columns, from_frame._columns, strict=True):
         assert np.array_equal(one, other)
 
 
 def test_the_draft_of_adult_is_what_a_person_would_start_with(data_folder: Path) -> None:
-    schema, _ = draft_schema(data_folder / "adult" / "adult-train.csv.gz")
+    schema, _ = infer_schema(data_folder / "adult" / "adult-train.csv.gz")
     attributes = dict(zip(schema.names, schema.attributes, strict=True))
     assert attributes["age"].edges == tuple(range(15, 91, 5))
     assert attributes["workclass"].missing == "?"
@@ -379,7 +379,7 @@ def test_the_draft_of_adult_is_what_a_person_would_start_with(data_folder: Path)
 def test_a_large_file_without_names_fits_its_own_draft(data_folder: Path) -> None:
     folder = data_folder / "kdd99"
     names = json.loads((folder / "kdd99-columns.json").read_text())
-    schema, _ = draft_schema(folder / "kddcup.data_10_percent.gz", reading=TableReading(column_names=names))
+    schema, _ = infer_schema(folder / "kddcup.data_10_percent.gz", reading=TableReading(column_names=names))
     assert schema.names == tuple(names)
     data = read_table(folder / "kddcup.data_10_percent.gz", schema, TableReading(column_names=names))
     assert data._rows == 494_021
@@ -399,12 +399,12 @@ def test_a_file_of_baskets_is_sent_to_its_layout(tmp_path: Path, text: str, mess
     path = tmp_path / "baskets.txt"
     path.write_text(text)
     with pytest.raises(PrivateDataError, match=f"(?s){message}.*--layout baskets"):
-        draft_schema(path)
+        infer_schema(path)
 
 
 def test_a_single_column_may_be_a_file_of_baskets(tmp_path: Path) -> None:
     path = tmp_path / "baskets.txt"
     path.write_text("tea milk\nmilk\ntea\n")
-    schema, notes = draft_schema(path)
+    schema, notes = infer_schema(path)
     assert schema.names == ("tea milk",)
     assert "--layout baskets" in notes[0]

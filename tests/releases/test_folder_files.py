@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from dpopt.algorithms.synthesize import continue_run
+from dpopt.algorithms.synthesize import resume
 from dpopt.errors import ReleaseFolderError
 from dpopt.releases.folder_files import check_empty, check_new, never_began, remove_unfinished
 from tests.algorithms.small_runs import small_release, write_table
@@ -33,7 +33,7 @@ def test_a_folder_whose_run_never_began_says_that_nothing_was_spent(tmp_path: Pa
         (out / name).write_text("")
     assert never_began(out)
     with pytest.raises(ReleaseFolderError, match="nothing has been spent. Remove the folder and release"):
-        continue_run(out, table)
+        resume(out, table)
     with pytest.raises(ReleaseFolderError, match="or remove it: a run in it was killed before anything was"):
         check_empty(out)
 

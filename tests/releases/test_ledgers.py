@@ -19,7 +19,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.small_database.net_release import select_from_net
-from dpopt.algorithms.synthesize import continue_run, synthesize
+from dpopt.algorithms.synthesize import release, resume
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.conjunctions.literals import ChosenLiterals
@@ -55,7 +55,7 @@ def disjunctions() -> PolynomialFamily:
 
 Paid = Callable[[Path, BudgetLedger], object]
 RELEASES: dict[str, tuple[str, Paid]] = {
-    "records": ("release", lambda table, b: synthesize(table, SCHEMA, "marginals:1", budget=b, **ASKED)),
+    "records": ("release", lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, **ASKED)),
     "histogram": ("histogram", lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, **HALVES)),
     "counts": ("histogram", lambda table, b: dpopt.histogram(table, counts="age", budget=b, **HALVES)),
     "grid": ("grid", lambda table, b: dpopt.grid(table, SCHEMA, ("age", "smoker"), budget=b, **HALVES)),
@@ -157,7 +157,7 @@ def test_the_statement_of_a_release_names_its_reservation_and_nothing_else_of_th
 ) -> None:
     budget = BudgetLedger.create(tmp_path / "secret.budget", epsilon=1, delta=1e-6)
     folder = tmp_path / "out"
-    synthesize(write_table(tmp_path), SCHEMA, "marginals:1", out=folder, budget=budget, **ASKED)
+    release(write_table(tmp_path), SCHEMA, "marginals:1", out=folder, budget=budget, **ASKED)
     (found,) = budget.contents().releases
     assert json.loads((folder / "release.json").read_text())["privacy"]["reservation"] == found.reservation
     assert not any("secret" in path.read_text() for path in folder.iterdir())
@@ -185,14 +185,14 @@ def test_a_run_that_was_stopped_anywhere_is_reserved_once(lines: int, tmp_path: 
 
     asked = {**ASKED, "algorithm": "dualquery", "rounds": 2, "draws": 3}
     with patched_append(stopping), pytest.raises(StopError):
-        synthesize(table, SCHEMA, "marginals:1", out=folder, budget=budget, **asked)
+        release(table, SCHEMA, "marginals:1", out=folder, budget=budget, **asked)
     reserved = budget.path.read_bytes()
     assert len(budget.contents().releases) == (
         0 if lines == 0 else 1
     )  # the first line is the plan, the next the first charge
     with pytest.raises(BudgetError, match="--budget"):
-        continue_run(folder, table)
-    continue_run(folder, table, budget=budget)
+        resume(folder, table)
+    resume(folder, table, budget=budget)
     (found,) = budget.contents().releases
     assert budget.path.read_bytes() == reserved or lines == 0
     assert found.cost.rho > 0.0
@@ -206,9 +206,9 @@ def test_a_run_without_a_budget_does_not_go_on_with_one(tmp_path: Path) -> None:
         raise StopError
 
     with patched_append(stop), pytest.raises(StopError):
-        synthesize(table, SCHEMA, "marginals:1", out=folder, **ASKED)
+        release(table, SCHEMA, "marginals:1", out=folder, **ASKED)
     with pytest.raises(BudgetError, match="without --budget"):
-        continue_run(folder, table, budget=BudgetLedger.create(tmp_path / "b", epsilon=1))
+        resume(folder, table, budget=BudgetLedger.create(tmp_path / "b", epsilon=1))
 
 
 def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -
 
 PERSON = TableReading(person="user", rows_per_person=2)
 OF_PERSONS: dict[str, Callable[[Path, BudgetLedger], object]] = {
-    "records": lambda table, b: synthesize(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
+    "records": lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
     "histogram": lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, reading=PERSON, **HALVES),
     "summary": lambda table, b: dpopt.summary(
         table, SCHEMA, 1, budget=b, columns=("age",), reading=PERSON, **SHARES

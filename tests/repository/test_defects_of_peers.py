@@ -21,7 +21,7 @@ from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.driver import BestResponder
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.synthesize import synthesize
+from dpopt.algorithms.synthesize import release
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.mechanisms.randomness import SystemWords
 from dpopt.private.readers.read_table import read_table
@@ -120,7 +120,7 @@ def test_synthetic_records_always_decode(tmp_path: Path, solver: LocalSearch) ->
     """The original has one free bit per value: its records may have no value of an attribute, or several."""
     table = write_table(tmp_path / "table.csv", ROWS)
     with mock.patch("dpopt.solvers.registry.get_solver", return_value=solver):
-        made = synthesize(table, SCHEMA, WORKLOAD, out=tmp_path / "out", rows=30, **settings())
+        made = release(table, SCHEMA, WORKLOAD, out=tmp_path / "out", rows=30, **settings())
     read_again = read_table(tmp_path / "out" / "synthetic.csv", SCHEMA)
     columns = np.array([column.astype(np.int32) for column in read_again._columns]).T
     assert np.array_equal(columns, made.records.rows(30))
@@ -128,7 +128,7 @@ def test_synthetic_records_always_decode(tmp_path: Path, solver: LocalSearch) ->
 
 
 def test_with_free_bits_the_release_says_how_many_records_decode(tmp_path: Path) -> None:
-    made = synthesize(
+    made = release(
         write_table(tmp_path / "table.csv", ROWS),
         SCHEMA,
         WORKLOAD,
@@ -175,7 +175,7 @@ def test_the_epsilon_that_is_printed_is_that_of_the_theorem(
     tmp_path: Path, neighbours: str, factor: float
 ) -> None:
     """One of them prints figures of another theorem. Here the closed forms are evaluated anew."""
-    made = synthesize(
+    made = release(
         write_table(tmp_path / "table.csv", ROWS),
         SCHEMA,
         WORKLOAD,
@@ -248,7 +248,7 @@ def test_private_draws_come_from_the_operating_system_and_from_no_seeded_generat
         mock.patch("numpy.random.Generator", forbidden),
         mock.patch("random.random", forbidden),
     ):
-        synthesize(write_table(tmp_path / "t.csv", ROWS), SCHEMA, WORKLOAD, **settings())
+        release(write_table(tmp_path / "t.csv", ROWS), SCHEMA, WORKLOAD, **settings())
     drawing = [count for count in asked if count >= 16 * 5]
     assert len(drawing) >= 12, "each of 12 rounds asks for at least two words per draw"
 
@@ -273,7 +273,7 @@ def test_parameters_are_not_tuned_on_the_private_table(tmp_path: Path) -> None:
     tables: list[list[tuple[object, ...]]] = [[*ROWS], others]
     for number, rows in enumerate(tables):
         folder = tmp_path / f"out{number}"
-        synthesize(
+        release(
             write_table(tmp_path / f"{number}.csv", rows),
             SCHEMA,
             parse_workload("marginals:1", SCHEMA),
@@ -292,7 +292,7 @@ def test_the_domain_is_never_read_from_the_data(tmp_path: Path) -> None:
     tables: list[list[tuple[object, ...]]] = [[*ROWS], constant]
     for number, rows in enumerate(tables):
         folder = tmp_path / f"out{number}"
-        synthesize(
+        release(
             write_table(tmp_path / f"{number}.csv", rows), SCHEMA, "marginals:2", out=folder, **settings()
         )
         folders.append(folder)
@@ -300,14 +300,14 @@ def test_the_domain_is_never_read_from_the_data(tmp_path: Path) -> None:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
     unknown = write_table(tmp_path / "unknown.csv", [*ROWS[:3], ("F", 34, True, "abroad")])
     with pytest.raises(PrivateDataError):
-        synthesize(unknown, SCHEMA, "marginals:2", out=tmp_path / "refused", **settings())
+        release(unknown, SCHEMA, "marginals:2", out=tmp_path / "refused", **settings())
     assert not (tmp_path / "refused" / "transcript.jsonl").exists()
 
 
 def test_a_schema_drafted_from_the_data_is_not_used_unreviewed(tmp_path: Path) -> None:
     draft = Schema(SCHEMA.attributes, draft=True)
     with pytest.raises(SchemaError, match="draft"):
-        synthesize(write_table(tmp_path / "t.csv", ROWS), draft, "marginals:2", **settings())
+        release(write_table(tmp_path / "t.csv", ROWS), draft, "marginals:2", **settings())
 
 
 def responder(solver: LocalSearch) -> BestResponder:
@@ -349,9 +349,7 @@ def test_a_record_that_does_not_exist_is_replaced_and_the_release_says_so() -> N
 def test_no_figure_of_a_release_is_not_a_number(tmp_path: Path) -> None:
     """One of them writes nan where there is no result."""
     with mock.patch("dpopt.solvers.registry.get_solver", return_value=Enumeration()):
-        synthesize(
-            write_table(tmp_path / "t.csv", ROWS), SCHEMA, WORKLOAD, out=tmp_path / "out", **settings()
-        )
+        release(write_table(tmp_path / "t.csv", ROWS), SCHEMA, WORKLOAD, out=tmp_path / "out", **settings())
 
     def figures(value: object) -> list[float]:
         if isinstance(value, dict):

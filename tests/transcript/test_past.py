@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.registry import algorithm_of
-from dpopt.algorithms.release import release
+from dpopt.algorithms.release import run_release
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.releases.job import Job
 from dpopt.releases.run import Outcome, Walk, play_run, rebuild_run
@@ -31,7 +31,7 @@ def transcripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Entries]:
     found = {}
     for name, make in JOBS.items():
         folder = tmp_path_factory.mktemp("run") / "release"
-        release(dataset_of(SCHEMA, TABLE), make(), folder)
+        run_release(dataset_of(SCHEMA, TABLE), make(), folder)
         found[name] = read_journal(folder / "transcript.jsonl").entries
     return found
 

@@ -72,14 +72,14 @@ def select_from_net(
     table : path or DataFrame
         Private.
     schema, workload
-        As for `dpopt.synthesize`. Public.
+        As for `dpopt.release`. Public.
     candidates : sequence of (r, d) integer arrays
         The net: databases of coded records, of any number of records each, such as releases made on a part of the budget.
         They must be public: made without the table, or released.
     epsilon
         Of pure differential privacy; a selection alone is also (epsilon^2 / 8)-zCDP.
     neighbours, n0, reading, budget
-        As for `dpopt.synthesize`.
+        As for `dpopt.release`.
 
     Raises DpoptError: for whatever is wrong with the input; nothing has been spent then.
 

@@ -33,7 +33,7 @@ def demo(
 def _demonstrate(place: Path) -> None:
     from dpopt.algorithms.evaluate import evaluate
     from dpopt.algorithms.replay import replay
-    from dpopt.algorithms.synthesize import synthesize
+    from dpopt.algorithms.synthesize import release
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
     from dpopt.private.readers.read_table import read_table
@@ -51,7 +51,7 @@ def _demonstrate(place: Path) -> None:
         "$ dpopt release people.csv --schema schema.json --workload marginals:3 --epsilon 1 --delta 1e-9 --out release"
     )
     with TerminalProgress() as progress:
-        finished = synthesize(
+        finished = release(
             table,
             schema,
             "marginals:3",

@@ -61,7 +61,7 @@ def release(
     quiet: Annotated[bool, "Print errors only."] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
-    from dpopt.algorithms.synthesize import synthesize
+    from dpopt.algorithms.synthesize import release
     from dpopt.private.readers.read_table import unused_columns
 
     declared = declared_schema(schema, binary_columns, names)
@@ -71,7 +71,7 @@ def release(
     if ignored and not quiet:
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
     with reporting("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
-        finished = synthesize(
+        finished = release(
             table,
             declared,
             workload,
@@ -110,11 +110,11 @@ def resume(
     It is read as the release began to read it; if it is now in another file, give --layout and its options.
     """
     from dpopt.algorithms.release_folder import read_begun
-    from dpopt.algorithms.synthesize import continue_run
+    from dpopt.algorithms.synthesize import resume
 
     how = reading_now(lambda: read_begun(folder), reading)
     with reporting("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:
-        finished = continue_run(
+        finished = resume(
             folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
         )
     _report(finished.statement, folder, quiet=quiet)

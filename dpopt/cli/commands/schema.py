@@ -80,11 +80,11 @@ def infer(
 ) -> None:
     """Draft a schema from TABLE. It is read off private data: review it before use."""
     from dpopt.errors import SchemaError
-    from dpopt.private.readers.draft_schema import draft_schema
+    from dpopt.private.readers.draft_schema import infer_schema
 
     if out.exists():
         raise SchemaError(f"{out} exists already; choose another name, so that no reviewed schema is lost")
-    drafted, notes = draft_schema(table, bins=bins, max_values=max_values, reading=text.text())
+    drafted, notes = infer_schema(table, bins=bins, max_values=max_values, reading=text.text())
     drafted.write(out)
     shown = console()
     for note in notes:

@@ -276,7 +276,7 @@ _BASKETS = (
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 
 
-def draft_schema(
+def infer_schema(
     table: AnyTable,
     *,
     bins: int = 20,

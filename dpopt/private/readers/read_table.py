@@ -64,7 +64,7 @@ def _read(
     if schema.is_binary:
         raise SchemaError(
             "the schema declares a wide table of zeros and ones; such tables are read by read_binary_table, and by "
-            "synthesize, plan, release, resume and evaluate"
+            "plan, release, resume and evaluate"
         )
     how.check_against(schema)
     source = open_table(table, how)
