@@ -74,6 +74,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "distributed": (),
     "gurobipy": (),
     "highspy": (),
+    "jinja2": (),
     "llvmlite": ("dpopt/compilation.py", "dpopt/queries/counting/compiled.py", "*kernels.py"),
     "matplotlib": (),
     "numba": ("dpopt/compilation.py", "dpopt/queries/counting/compiled.py", "*kernels.py"),

@@ -168,7 +168,11 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Z
 
 def test_the_wheel_holds_exactly_the_files_of_dpopt(wheel: zipfile.ZipFile, checkout: Path) -> None:
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    source = {path.relative_to(checkout).as_posix() for path in (checkout / "dpopt").rglob("*.py")}
+    folder = checkout / "dpopt"
+    source = {
+        path.relative_to(checkout).as_posix()
+        for path in [*folder.rglob("*.py"), *(folder / "html_pages").glob("*.html")]
+    }
     listed = subprocess.run(["git", "ls-files", "models"], cwd=checkout, check=True, capture_output=True)
     pages = {f"dpopt/pages/{name.removeprefix('models/')}" for name in listed.stdout.decode().split()}
     assert packed == source | pages | {"dpopt/py.typed"}
