@@ -3,50 +3,113 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.replay import load
+from dpopt.algorithms.synthesize import read_again
 from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import PlanError
 from dpopt.files.codec import encode
-from dpopt.private.evaluation import ColumnFigures, non_private_errors, numeric_figures
+from dpopt.private.engines.open_dataset import open_dataset
+from dpopt.private.evaluation import (
+    CELLS,
+    ColumnFigures,
+    TableAnswers,
+    non_private_errors,
+    numeric_figures,
+)
+from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
+from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.read_binary_table import AnyBinaryTable
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
 from dpopt.queries.counting.binary_columns import BitRecords
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Schema
 
+MOST_COLUMNS = 128
+"""Columns that scores are computed of, with all their pairs; the first ones of a wider table."""
+
 
 def evaluate(
-    release: SyntheticRelease | str | os.PathLike[str],
-    dataset: PrivateDataset,
+    release: SyntheticRelease | AnyTable,
+    table: AnyTable | AnyBinaryTable | PrivateDataset,
     *,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    workload: Workload | str = "marginals:2",
+    reading: TableReading | None = None,
+    engine: str = "memory",
     progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
-    """Return the errors of a release, of the all-zeros data set and of the uniform distribution, and its columns. NOT private.
+    """Return errors, distances and scores of a release against its table, beside two trivial baselines. NOT private.
 
     The zeros baseline has one record with the first declared value of every attribute (with indicator bits: no bit set), the
     uniform baseline gives every record of the universe the same weight.
 
+    Parameters
+    ----------
+    release : SyntheticRelease, path or DataFrame
+        A release, or its folder. With `schema`: synthetic rows of any origin, as a DataFrame or a file.
+    table : path, DataFrame, sparse matrix, table of bits or PrivateDataset
+        The table, read as the release read it. Private.
+    schema : Schema or path, optional
+        For rows: the declared columns of both.
+    workload : Workload or str
+        For rows: the queries whose errors are computed. A release has its own.
+    reading : TableReading, optional
+        How a wide table is read now, in place of how the release read it; for rows, how the table is read.
+    engine : str
+        Where the table is counted, as for a release.
+    progress : callable, optional
+        Called with the share of the workload that is done, in (0, 1].
+
     Returns
     -------
     dict
-        "queries", "max_error", "mean_error", "worst_query" (in words), "baselines", "private": False; and "columns": for each
-        numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers) and "missing" (a share). Numbers of the
-        table as the schema reads them. Empty for a table of codes, or a release without records of such columns.
+        "private": False. "queries", "max_error", "mean_error", "worst_query" (in words), "baselines". "marginals", for a
+        workload of marginals: total variation distances, "mean_distance", "largest_distance" and "largest_of" (columns).
+        "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers) and "missing" (a
+        share), as the schema reads numbers; empty for a table of codes. "scores", None without records: 0 to 100, as users of
+        SDMetrics expect (`dpopt.private.marginal_comparison`): "by_column", "by_pair", their means "columns" and "pairs", the
+        mean of these "overall", and how many columns were "left_out".
+
+    Raises
+    ------
+    DpoptError
+        If the release is none, or the table does not fit it. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> rows = pandas.DataFrame({"smoker": [False, True, True, True]})
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> found = dpopt.evaluate(rows, rows[:2], schema=schema, workload="marginals:1")
+    >>> found["marginals"]["mean_distance"], found["scores"]["by_column"]
+    (0.25, {'smoker': 75.0})
     """
-    finished = release if isinstance(release, SyntheticRelease) else load(release)
-    job = finished.job
-    check_schema(dataset, job.schema)
-    marginals = None if job.plan.encoding is Encoding.BITS else job.workload.marginals
-    queries = job.workload.clauses if marginals is None else marginals
-    answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
-    errors = non_private_errors(dataset, queries, answers, progress=progress)
+    if schema is None:
+        finished = finished_release(release)
+        judged = _Judged.of_release(finished)
+        dataset = dataset_of(finished.job, table, reading=reading, engine=engine)
+    else:
+        declared = schema if isinstance(schema, Schema) else Schema.read(schema)
+        judged = _Judged.of_rows(cast("AnyTable", release), declared, workload)
+        dataset = _read(table, declared, reading or TableReading(), engine)
+    check_schema(dataset, judged.schema)
+    errors = non_private_errors(dataset, judged.queries, judged.answers, progress=progress)
     own = errors["release"]
     return {
         "private": False,
@@ -54,21 +117,161 @@ def evaluate(
         "queries": own.queries,
         "max_error": own.max_error,
         "mean_error": own.mean_error,
-        "worst_query": job.workload.describe(own.worst_query),
+        "worst_query": judged.workload.describe(own.worst_query),
         "baselines": {
             name: {"max_error": errors[name].max_error, "mean_error": errors[name].mean_error}
             for name in ("zeros", "uniform")
         },
-        "columns": {} if finished.synthetic is None else _columns(finished, dataset),
+        "marginals": _distances(judged, own.distances),
+        "columns": _columns(judged.figures(), dataset),
+        "scores": _scores(judged, dataset),
     }
 
 
-def _columns(finished: SyntheticRelease, dataset: PrivateDataset) -> dict[str, Any]:
-    """Return mean and quartiles of each numeric column, real beside synthetic."""
-    own = finished.numbers()
+def finished_release(release: object) -> SyntheticRelease:
+    """Return a release as it is, or the one of a folder.
+
+    Raises PlanError if it is neither; TranscriptError, ReleaseFolderError as `dpopt.algorithms.replay.load`.
+    """
+    if isinstance(release, SyntheticRelease):
+        return release
+    if isinstance(release, str | os.PathLike):
+        return load(release)
+    raise PlanError(
+        f"found a {type(release).__name__}; expected a release or its folder. Synthetic rows need their schema: "
+        "dpopt.evaluate(rows, table, schema=...)"
+    )
+
+
+def dataset_of(
+    job: Job,
+    table: AnyTable | AnyBinaryTable | PrivateDataset,
+    *,
+    reading: TableReading | None = None,
+    engine: str = "memory",
+) -> PrivateDataset:
+    """Return the table of a job, read as its run read it; raises as `dpopt.algorithms.synthesize.read_again`."""
+    if isinstance(table, PrivateDataset):
+        return table
+    return read_again(job, table, engine=engine, reading=reading)
+
+
+def _read(
+    table: AnyTable | AnyBinaryTable | PrivateDataset, schema: Schema, how: TableReading, engine: str
+) -> PrivateDataset:
+    if isinstance(table, PrivateDataset):
+        return table
+    return open_dataset(cast("AnyTable", table), schema, how, engine=engine)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """What is compared with a table: a release, or synthetic rows."""
+
+    schema: Schema
+    workload: Workload
+    queries: Clauses | MarginalSet
+    answers: Mapping[str, Answers | TableAnswers]
+    records: RecordAnswers | TableAnswers | None
+    figures: Callable[[], Mapping[str, ColumnFigures]]
+
+    @classmethod
+    def of_release(cls, finished: SyntheticRelease) -> _Judged:
+        job = finished.job
+        marginals = None if job.plan.encoding is Encoding.BITS else job.workload.marginals
+        queries = job.workload.clauses if marginals is None else marginals
+        answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
+
+        def figures() -> Mapping[str, ColumnFigures]:
+            if finished.synthetic is None:
+                return {}
+            return {name: ColumnFigures.of(*column) for name, column in finished.numbers().items()}
+
+        records = answers_of_records(finished)
+        return cls(job.schema, job.workload, queries, answers, records, figures)
+
+    @classmethod
+    def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> _Judged:
+        workload = parse_workload(asked, schema) if isinstance(asked, str) else asked
+        own = TableAnswers(read_table(rows, schema))
+        answers: dict[str, Answers | TableAnswers] = {"release": own}
+        if workload.marginals is None:
+            clauses = workload.clauses
+            answers["zeros"] = _answers_on(clauses, schema, _zeros(schema))
+            answers["uniform"] = uniform_answers(clauses, schema.sizes)
+        else:
+            answers |= {"zeros": RecordAnswers(_zeros(schema)), "uniform": UniformAnswers()}
+        return cls(schema, workload, workload.queries, answers, own, lambda: numeric_figures(own.dataset))
+
+
+def answers_of_records(finished: SyntheticRelease) -> RecordAnswers | None:
+    """Return where the answers of synthetic records come from, as they are written; None without records that decode."""
+    if finished.synthetic is None or finished.job.plan.encoding is Encoding.BITS:
+        return None
+    rows, records = finished.job.rows, finished.records
+    if rows is None:
+        return RecordAnswers(records.held, records.multiplicity.astype(np.float64))
+    if isinstance(records.held, BitRecords):
+        return RecordAnswers(records.held.take(records.places(rows)))
+    return RecordAnswers(records.rows(rows))
+
+
+def compared_columns(schema: Schema) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return the columns that are compared, and their pairs; those with too many cells are left out."""
+    places, sizes = range(min(len(schema), MOST_COLUMNS)), schema.sizes
+    return [(place,) for place in places], [
+        pair for pair in combinations(places, 2) if int(sizes[pair[0]]) * int(sizes[pair[1]]) <= CELLS
+    ]
+
+
+def _distances(judged: _Judged, distances: tuple[float, ...]) -> dict[str, Any] | None:
+    """Return the total variation distances of a workload of marginals."""
+    if not isinstance(judged.queries, MarginalSet):
+        return None
+    worst = int(np.argmax(distances))
+    names = [judged.schema.attributes[place].name for place in judged.queries.attributes_of(worst)]
     return {
-        name: {"real": encode(real), "synthetic": encode(ColumnFigures.of(*own[name]))}
-        for name, real in numeric_figures(dataset).items()
+        "marginals": len(distances),
+        "mean_distance": float(np.mean(distances)),
+        "largest_distance": distances[worst],
+        "largest_of": names,
+    }
+
+
+def _scores(judged: _Judged, dataset: PrivateDataset) -> dict[str, Any] | None:
+    """Return scores from 0 to 100 of columns and pairs; None without records."""
+    if judged.records is None:
+        return None
+    ones, pairs = (
+        compare_marginals(dataset, judged.schema, sets, judged.records)
+        for sets in compared_columns(judged.schema)
+    )
+    return score_sheet(judged.schema, ones, pairs)
+
+
+def score_sheet(
+    schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]
+) -> dict[str, Any]:
+    """Return the scores of columns and pairs, in per cent, and their means."""
+    names = [schema.attributes[one.attributes[0]].name for one in ones]
+    means = [100 * float(np.mean([one.score for one in some])) for some in (ones, pairs) if some]
+    return {
+        "overall": float(np.mean(means)),
+        "columns": means[0],
+        "pairs": means[1] if len(means) > 1 else None,
+        "by_column": {name: 100 * one.score for name, one in zip(names, ones, strict=True)},
+        "by_pair": [
+            {"columns": [names[place] for place in one.attributes], "score": 100 * one.score} for one in pairs
+        ],
+        "left_out": len(schema) - len(ones),
+    }
+
+
+def _columns(own: Mapping[str, ColumnFigures], dataset: PrivateDataset) -> dict[str, Any]:
+    """Return mean and quartiles of each numeric column, real beside synthetic."""
+    return {
+        name: {"real": encode(real), "synthetic": encode(own[name])}
+        for name, real in (numeric_figures(dataset) if own else {}).items()
         if name in own
     }
 
@@ -85,44 +288,12 @@ def _answers_on_clauses(finished: SyntheticRelease) -> dict[str, Answers]:
 
 def _answers_on_marginals(finished: SyntheticRelease) -> dict[str, Answers]:
     """Return where the answers on cells come from; no cell is written out."""
-    rows = finished.job.rows
-    released: Answers
-    if finished.noisy is not None:
-        released = finished.noisy
-    elif rows is None:
-        records = finished.records
-        released = RecordAnswers(records.held, records.multiplicity.astype(np.float64))
-    elif isinstance(finished.records.held, BitRecords):
-        released = RecordAnswers(finished.records.held.take(finished.records.places(rows)))
-    else:
-        released = RecordAnswers(finished.records.rows(rows))
+    released = cast("Answers", answers_of_records(finished) if finished.noisy is None else finished.noisy)
     return {
         "release": released,
         "zeros": RecordAnswers(_zeros(finished.record_schema)),
         "uniform": UniformAnswers(),
     }
-
-
-def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
-
-    The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 / size; its
-    distribution is built up literal by literal and summed over the accepted numbers.
-    """
-    width = clauses.width
-    distribution = np.zeros((len(clauses), width + 1))
-    distribution[:, 0] = 1.0
-    for position in range(width):
-        attributes = clauses.attributes[:, position]
-        present = attributes >= 0
-        share = 1.0 / sizes[np.where(present, attributes, 0)]
-        true = np.where(present, np.where(clauses.signs[:, position], share, 1.0 - share), 0.0)
-        distribution[:, 1:] = (
-            distribution[:, 1:] * (1.0 - true)[:, None] + distribution[:, :-1] * true[:, None]
-        )
-        distribution[:, 0] *= 1.0 - true
-    accepted = (clauses.accepted[:, None] >> np.arange(width + 1, dtype=np.uint32)) & np.uint32(1)
-    return np.asarray((distribution * accepted).sum(axis=1))
 
 
 def _zeros(schema: Schema) -> NDArray[np.int32]:

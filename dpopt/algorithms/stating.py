@@ -17,7 +17,6 @@ from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
-from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise, some_of
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
@@ -28,7 +27,7 @@ from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.solver import Capability
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
+from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload

@@ -10,9 +10,11 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | curators/ | the doors to the records: one curator for each family of algorithms |
 | engines/ | counting on tables in memory, in files, or on the workers of a cluster |
 | evaluation.py | for the owner, NOT private: errors against the truth, broken rules |
+| marginal_comparison.py | the same: columns and pairs, real beside synthetic; scores |
 | measurements/ | what is to be measured with noise, and its exact value |
 | mechanisms/ | random draws: noise, exponential mechanisms, randomness |
 | readers/ | reading private tables, each record independently |
+| record_comparison.py | the same: train on synthetic, test on real; nearest records |
 | selections/ | exact scores and weights that exponential mechanisms select by |
 | tables/ | tables as curators hold them, closed to everyone else |
 """

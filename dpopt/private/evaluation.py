@@ -9,7 +9,7 @@ protected too; but the release cannot show what they have in common, and the own
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,30 @@ from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 CELLS = (
     1 << 22
 )  # cells taken together: bounds the temporary arrays; a marginal with more of them is held sparsely
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableAnswers:
+    """The answers of synthetic rows that were read as a table, and stay on this side: as `RecordAnswers`."""
+
+    dataset: PrivateDataset
+
+    def on(self, queries: MarginalSet | Clauses, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the answer on every cell, or clause."""
+        return exact_counts(self.dataset, queries) / max(1, self.dataset._rows)
+
+    def sparsely_on(self, marginal: MarginalSet, sizes: NDArray[np.integer]) -> SparseAnswers:
+        """Return the answers on the cells of one marginal."""
+        return _shares_of(self.dataset, marginal)
+
+
+def _shares_of(dataset: PrivateDataset, marginal: MarginalSet) -> SparseAnswers:
+    """Return the shares of records in the cells of one marginal; of a wide table only the columns it names are made dense."""
+    from dpopt.queries.counting.marginal_kernels import cells_of_columns
+
+    named, alone = over_named(marginal, dataset._schema.sizes)
+    columns = [dataset._columns[attribute] for attribute in named.tolist()]
+    return shares_of_cells(cells_of_columns(alone, columns)[:, 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +76,21 @@ class ErrorSums:
 def marginal_errors(
     dataset: PrivateDataset,
     marginals: MarginalSet,
-    answers: Mapping[str, Answers],
+    answers: Mapping[str, Answers | TableAnswers],
     *,
     progress: Progress | None = None,
-) -> dict[str, ErrorSums]:
+) -> tuple[dict[str, ErrorSums], dict[str, NDArray[np.float64]]]:
     """Return the errors of several sets of answers, each with an answer for every cell, in the order of the cells.
+
+    And, by name, half the sum of absolute differences over each marginal, (M,): its total variation distance.
 
     Small marginals are counted together, into one number per cell. A large one has far more cells than records: there the
     cells that hold a record are enough, all others have one and the same difference. Answers that are an array are compared
     cell by cell in any case; they are as large as that already.
     """
-    from dpopt.queries.counting.marginal_kernels import cells_of_columns
-
     rows, sizes = dataset._rows, dataset._schema.sizes
     sums = {name: ErrorSums() for name in answers}
+    distances = {name: np.empty(len(marginals)) for name in answers}
     for first, last in runs_of(marginals.starts, CELLS):
         begin, end = int(marginals.starts[first]), int(marginals.starts[last])
         group = marginals.take(np.arange(first, last))
@@ -73,20 +98,21 @@ def marginal_errors(
             exact = exact_counts(dataset, group) / rows
             for name, given in answers.items():
                 own = given[begin:end] if isinstance(given, np.ndarray) else given.on(group, sizes)
-                sums[name] = sums[name].add(np.abs(own - exact), begin)
+                apart = np.abs(own - exact)
+                sums[name] = sums[name].add(apart, begin)
+                distances[name][first:last] = np.add.reduceat(apart, marginals.starts[first:last] - begin) / 2
         else:
-            # Only the columns that it names: those of a wide table are made dense one by one.
-            named, alone = over_named(group, sizes)
-            columns = [dataset._columns[attribute] for attribute in named.tolist()]
-            truth = shares_of_cells(cells_of_columns(alone, columns)[:, 0])
+            truth = _shares_of(dataset, group)
             for name, given in answers.items():
+                before = sums[name].total
                 if isinstance(given, np.ndarray):
                     sums[name] = _in_steps(sums[name], truth, given, begin, end)
                 else:
                     sums[name] = _sparsely(sums[name], truth, given.sparsely_on(group, sizes), begin, end)
+                distances[name][first] = (sums[name].total - before) / 2
         if progress is not None:
             progress(end / marginals.number_of_cells)
-    return sums
+    return sums, distances
 
 
 def _sparsely(sums: ErrorSums, truth: SparseAnswers, own: SparseAnswers, begin: int, end: int) -> ErrorSums:
@@ -134,18 +160,21 @@ class NonPrivateErrors:
         Largest and mean absolute difference of the answers, which lie in [0, 1].
     worst_query : int
         Position of the query with the largest error; the first one of several.
+    distances : tuple of float
+        Of a workload of marginals: half the sum of absolute differences over each of them (total variation).
     """
 
     queries: int
     max_error: float
     mean_error: float
     worst_query: int
+    distances: tuple[float, ...] = field(default=(), compare=False)
 
 
 def non_private_errors(
     dataset: PrivateDataset,
     queries: Clauses | MarginalSet,
-    answers: Mapping[str, Answers],
+    answers: Mapping[str, Answers | TableAnswers],
     *,
     progress: Progress | None = None,
 ) -> dict[str, NonPrivateErrors]:
@@ -158,7 +187,7 @@ def non_private_errors(
     queries
         m clauses over its schema, or marginals with m cells, which are taken some at a time and never written out.
     answers
-        By name: an array (m,) of all answers, or, for marginals, where the answers come from.
+        By name: an array (m,) of all answers, rows that were read as a table, or, for marginals, where answers come from.
     progress
         Called with the share that is done, in (0, 1].
 
@@ -178,11 +207,14 @@ def non_private_errors(
                 f"the answers {name!r} have the shape {given.shape}; expected one for each of {number:,} queries"
             )
     if isinstance(queries, MarginalSet):
-        sums = marginal_errors(dataset, queries, answers, progress=progress)
+        sums, distances = marginal_errors(dataset, queries, answers, progress=progress)
     else:
+        distances = {name: np.empty(0) for name in answers}
         sums = _clause_errors(dataset, queries, answers, progress=progress)
     return {
-        name: NonPrivateErrors(number, held.largest, held.total / number, held.place)
+        name: NonPrivateErrors(
+            number, held.largest, held.total / number, held.place, tuple(distances[name].tolist())
+        )
         for name, held in sums.items()
     }
 
@@ -190,12 +222,17 @@ def non_private_errors(
 def _clause_errors(
     dataset: PrivateDataset,
     clauses: Clauses,
-    answers: Mapping[str, Answers],
+    answers: Mapping[str, Answers | TableAnswers],
     *,
     progress: Progress | None,
 ) -> dict[str, ErrorSums]:
     exact = exact_counts(dataset, clauses, progress=progress) / dataset._rows
-    return {name: ErrorSums().add(np.abs(_array(given) - exact), 0) for name, given in answers.items()}
+    sizes = dataset._schema.sizes
+    arrays = {
+        name: given.on(clauses, sizes) if isinstance(given, TableAnswers) else _array(given)
+        for name, given in answers.items()
+    }
+    return {name: ErrorSums().add(np.abs(own - exact), 0) for name, own in arrays.items()}
 
 
 def _array(given: Answers) -> NDArray[np.float64]:
@@ -314,7 +351,7 @@ def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivat
     counts = np.zeros(rules, dtype=np.int64)
     first = np.full(rules, -1, dtype=np.int64)
     breaking_any = start = 0
-    for records in _records(dataset, used, block):
+    for records in records_in_parts(dataset, used, block):
         broken = circuit.broken(records)
         counts += broken.sum(axis=0)
         breaking_any += int(broken.any(axis=1).sum())
@@ -330,7 +367,7 @@ def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivat
     )
 
 
-def _records(dataset: PrivateDataset, used: list[int], block: int) -> Iterator[NDArray[np.int32]]:
+def records_in_parts(dataset: PrivateDataset, used: list[int], block: int) -> Iterator[NDArray[np.int32]]:
     """Yield the rows as records (block, d), in order; attributes that no rule looks at stay 0."""
     looked_at = used or [0]
     for columns in dataset._parts(looked_at):

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.evaluate import uniform_answers
 from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load
@@ -23,6 +22,7 @@ from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.counting.answers import uniform_answers
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job

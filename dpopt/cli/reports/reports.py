@@ -361,7 +361,15 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         [(name, f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}") for name, row in compared.items()],
         title=f"{errors['queries']:,} queries (NOT private)",
     )
-    console().print(f"worst query: {errors['worst_query']}")
+    console().print(f"worst query: {errors['worst_query']}", markup=False)
+    if (found := errors.get("marginals")) is not None:
+        console().print(
+            f"total variation of {found['marginals']:,} marginals: {found['mean_distance']:.4f} on average, at most "
+            f"{found['largest_distance']:.4f} ({' x '.join(found['largest_of'])})",
+            markup=False,
+        )
+    if (scores := errors.get("scores")) is not None:
+        _print_scores(scores)
     if errors["columns"]:
         rows = [
             (
@@ -374,6 +382,22 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         ]
         headings = ("column", "", "mean", "quartile", "median", "quartile")
         print_table(headings, rows, title="numeric columns (NOT private)")
+
+
+def _print_scores(scores: Mapping[str, Any]) -> None:
+    """Print scores of columns and pairs from 0 to 100 %, and the lowest ones."""
+    pairs = "" if scores["pairs"] is None else f", of pairs {scores['pairs']:.1f} %"
+    low = sorted(scores["by_column"].items(), key=lambda one: one[1])[:3]
+    named = [f"{name} {score:.1f} %" for name, score in low]
+    named += [
+        f"{' x '.join(one['columns'])} {one['score']:.1f} %"
+        for one in sorted(scores["by_pair"], key=lambda one: float(one["score"]))[:3]
+    ]
+    left_out = f" (without {scores['left_out']:,} columns)" if scores["left_out"] else ""
+    console().print(
+        f"score: {scores['overall']:.1f} %; of columns {scores['columns']:.1f} %{pairs}{left_out}. Lowest: {', '.join(named)}",
+        markup=False,
+    )
 
 
 def _figure(number: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Answers on the cells of marginals, by where they come from: records, the uniform distribution, or an array of them all."""
+"""Answers by where they come from: records, the uniform distribution, or an array of them all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
+from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.marginal_set import MarginalSet, over_named
 
@@ -95,6 +96,28 @@ class UniformAnswers:
 
 # an array: one answer for every query
 Answers: TypeAlias = NDArray[np.float64] | RecordAnswers | UniformAnswers
+
+
+def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
+
+    The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 / size; its
+    distribution is built up literal by literal and summed over the accepted numbers.
+    """
+    width = clauses.width
+    distribution = np.zeros((len(clauses), width + 1))
+    distribution[:, 0] = 1.0
+    for position in range(width):
+        attributes = clauses.attributes[:, position]
+        present = attributes >= 0
+        share = 1.0 / sizes[np.where(present, attributes, 0)]
+        true = np.where(present, np.where(clauses.signs[:, position], share, 1.0 - share), 0.0)
+        distribution[:, 1:] = (
+            distribution[:, 1:] * (1.0 - true)[:, None] + distribution[:, :-1] * true[:, None]
+        )
+        distribution[:, 0] *= 1.0 - true
+    accepted = (clauses.accepted[:, None] >> np.arange(width + 1, dtype=np.uint32)) & np.uint32(1)
+    return np.asarray((distribution * accepted).sum(axis=1))
 
 
 def shares_of_cells(cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> SparseAnswers:

@@ -1,0 +1,187 @@
+"""Marginals of a table beside those of synthetic records: distances, associations, scores from 0 to 100 %. NOT private."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import PrivateDataError
+from dpopt.private.engines.exact_counts import exact_counts, runs_of
+from dpopt.private.evaluation import CELLS, TableAnswers
+from dpopt.private.tables.dataset import PrivateDataset, Progress
+from dpopt.queries.counting.answers import RecordAnswers
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Schema
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NonPrivateMarginal:
+    """A marginal over one or two columns, real beside synthetic; publishing it would reveal something about records.
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Positions of its columns.
+    distance : float
+        Half the sum of absolute differences of shares (total variation), 0 to 1.
+    sampling : float
+        The same between the table and the population it is a sample of, on average: what no synthesis need be better than.
+    score : float
+        0 to 1, as users of SDMetrics expect. One column: 1 minus the distance, and of numbers 1 minus the largest difference of
+        cumulative shares over the declared bins. Two: 1 minus the distance, and of two columns of numbers 1 minus half the
+        difference of the correlations. Missing numbers are left aside.
+    association, own_association : float or None
+        Cramer's V of two columns, 0 to 1: of the table, and of the synthetic records.
+    correlation, own_correlation : float or None
+        Pearson's, of two columns of numbers that are not constant, bins taken at their representatives.
+    real, own : array or None
+        Shares, (n,) or (n, m), where they were asked for.
+    """
+
+    attributes: tuple[int, ...]
+    distance: float
+    sampling: float
+    score: float
+    association: float | None = None
+    own_association: float | None = None
+    correlation: float | None = None
+    own_correlation: float | None = None
+    real: Numbers | None = None
+    own: Numbers | None = None
+
+
+def compare_marginals(
+    dataset: PrivateDataset,
+    schema: Schema,
+    sets: Iterable[tuple[int, ...]],
+    synthetic: RecordAnswers | TableAnswers,
+    *,
+    keep: bool = False,
+    progress: Progress | None = None,
+) -> list[NonPrivateMarginal]:
+    """Return marginals over one or two columns each, real beside synthetic, in the order given.
+
+    Parameters
+    ----------
+    dataset, schema
+        The table, and the schema that it was read by.
+    sets
+        Attributes of each marginal, all of one or all of two; with at most four million cells each.
+    synthetic
+        The records.
+    keep
+        Whether shares are returned too.
+
+    Raises
+    ------
+    PrivateDataError
+        If no record is counted.
+    """
+    rows, asked = dataset._rows, np.array(list(sets), dtype=np.int32)
+    if rows == 0:
+        raise PrivateDataError("the table has no records to compare with: no row of it is counted")
+    if not asked.size:
+        return []
+    marginals = MarginalSet(Domains.of(schema, occurring=False), asked)
+    found: list[NonPrivateMarginal] = []
+    for first, last in runs_of(marginals.starts, CELLS):
+        group = marginals.take(np.arange(first, last))
+        real = exact_counts(dataset, group) / rows
+        own = synthetic.on(group, schema.sizes)
+        for place in range(len(group)):
+            attributes, cells = group.attributes_of(place), slice(*group.starts[place : place + 2].tolist())
+            columns = [schema.attributes[attribute] for attribute in attributes]
+            shape = [column.size for column in columns]
+            both = real[cells].reshape(shape), own[cells].reshape(shape)
+            found.append(_compared(attributes, columns, both, rows, keep=keep))
+        if progress is not None:
+            progress(last / len(marginals))
+    return found
+
+
+def _compared(
+    attributes: tuple[int, ...],
+    columns: Sequence[Attribute],
+    both: tuple[Numbers, Numbers],
+    rows: int,
+    *,
+    keep: bool,
+) -> NonPrivateMarginal:
+    real, own = both
+    distance = float(np.abs(real - own).sum()) / 2
+    spread = real * (1 - real)
+    sampling = float(np.minimum(np.sqrt(2 * spread / (pi * rows)), 2 * spread).sum()) / 2
+    kept = both if keep else (None, None)
+    if len(columns) == 1:
+        score = 1 - (_cumulative(columns[0], real, own) if _is_numeric(columns[0]) else distance)
+        return NonPrivateMarginal(attributes, distance, sampling, score, real=kept[0], own=kept[1])
+    correlations = [_correlation(columns, shares) for shares in both]
+    score = 1 - distance
+    if correlations[0] is not None and correlations[1] is not None:
+        score = 1 - abs(correlations[0] - correlations[1]) / 2
+    return NonPrivateMarginal(
+        attributes,
+        distance,
+        sampling,
+        score,
+        cramers_v(real),
+        cramers_v(own),
+        correlations[0],
+        correlations[1],
+        *kept,
+    )
+
+
+def _is_numeric(column: Attribute) -> bool:
+    return column.kind is AttributeKind.NUMERIC
+
+
+def _cumulative(column: Attribute, real: Numbers, own: Numbers) -> float:
+    """Return the largest difference of cumulative shares of two columns, missing numbers left aside; 1 if one has no others."""
+    bins = len(column.representatives)
+    known = [shares[:bins] / total for shares in (real, own) if (total := shares[:bins].sum()) > 0]
+    return (
+        float(np.abs(np.cumsum(known[0] - known[1])).max()) if len(known) == 2 else float(real[-1] != own[-1])
+    )
+
+
+def _correlation(columns: Sequence[Attribute], shares: Numbers) -> float | None:
+    """Return Pearson's correlation of two columns of numbers, None where there is none; missing numbers are left aside."""
+    if not all(map(_is_numeric, columns)):
+        return None
+    one, other = (np.array(column.representatives) for column in columns)
+    known = shares[: one.size, : other.size]
+    total = known.sum()
+    if total <= 0:
+        return None
+    one = one - known.sum(axis=1) @ one / total
+    other = other - known.sum(axis=0) @ other / total
+    variances = float(known.sum(axis=1) @ one**2) * float(known.sum(axis=0) @ other**2)
+    return float(one @ known @ other) / sqrt(variances) if variances > 0 else None
+
+
+def cramers_v(shares: Numbers) -> float:
+    """Return Cramer's V of two columns, given the shares (n, m) of their values: 0 for independent ones, 1 at most.
+
+    Values that do not occur are left aside; 0 where a column has one value only. Source: Cramer 1946, section 21.9.
+
+    Examples
+    --------
+    >>> cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), cramers_v(np.array([[0.25, 0.25], [0.25, 0.25]]))
+    (1.0, 0.0)
+    """
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    some = shares[np.ix_(rows > 0, columns > 0)]
+    if min(some.shape) < 2:
+        return 0.0
+    expected = np.outer(rows[rows > 0], columns[columns > 0])
+    squared = float(((some - expected) ** 2 / expected).sum()) / (min(some.shape) - 1)
+    return min(1.0, sqrt(squared))
