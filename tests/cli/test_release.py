@@ -215,7 +215,8 @@ def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
 def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path))
     found = json.loads(succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--json"))
-    assert set(found) == set(words("private note queries max_error mean_error worst_query baselines columns"))
+    expected = "private note queries max_error mean_error worst_query baselines columns marginals scores"
+    assert set(found) == set(words(expected))
     assert set(found["baselines"]) == {"zeros", "uniform"}
     assert set(found["baselines"]["zeros"]) == {"max_error", "mean_error"}
     text = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv")
@@ -266,7 +267,7 @@ def test_a_replay_says_which_file_is_absent_and_succeeds(tmp_path: Path) -> None
     succeed(*release_arguments(tmp_path))
     (tmp_path / "out" / "synthetic.csv").unlink()
     text = " ".join(succeed("replay", tmp_path / "out", "-o", tmp_path / "again").split())
-    assert "release.json is the same byte for byte" in text
+    assert "README.txt and release.json are the same byte for byte" in text
     assert "synthetic.csv: not in" in text
     (tmp_path / "out" / "release.json").unlink()
     text = " ".join(succeed("replay", tmp_path / "out", "-o", tmp_path / "third").split())

@@ -361,16 +361,15 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         [(name, f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}") for name, row in compared.items()],
         title=f"{errors['queries']:,} queries (NOT private)",
     )
-    console().print(f"worst query: {errors['worst_query']}", markup=False)
+    console().print(f"worst query: {errors['worst_query']}")
     if (found := errors.get("marginals")) is not None:
         console().print(
             f"total variation of {found['marginals']:,} marginals: {found['mean_distance']:.4f} on average, at most "
-            f"{found['largest_distance']:.4f} ({' x '.join(found['largest_of'])})",
-            markup=False,
+            f"{found['largest_distance']:.4f} ({' x '.join(found['largest_of'])})"
         )
     if (scores := errors.get("scores")) is not None:
         _print_scores(scores)
-    if errors["columns"]:
+    if errors.get("columns"):
         rows = [
             (
                 name if whose == "real" else "",
@@ -395,8 +394,7 @@ def _print_scores(scores: Mapping[str, Any]) -> None:
     ]
     left_out = f" (without {scores['left_out']:,} columns)" if scores["left_out"] else ""
     console().print(
-        f"score: {scores['overall']:.1f} %; of columns {scores['columns']:.1f} %{pairs}{left_out}. Lowest: {', '.join(named)}",
-        markup=False,
+        f"score: {scores['overall']:.1f} %; of columns {scores['columns']:.1f} %{pairs}{left_out}. Lowest: {', '.join(named)}"
     )
 
 
