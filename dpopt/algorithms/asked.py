@@ -11,14 +11,15 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
-from dpopt.algorithms.registry import OPTIONS, options_named
+from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, options_named
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.reading import damage_as
 from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import check_output, usual_format
 from dpopt.releases.measured_size import is_measured
-from dpopt.releases.plan import DEFAULT_DELTA, choice, whole_number
+from dpopt.releases.plan import DEFAULT_DELTA, choice, usual_delta, whole_number
+from dpopt.releases.public_population.population import MOST_ATTRIBUTES
 from dpopt.schema.schema import Schema
 
 ONES_IN_A_RECORD = 40
@@ -86,6 +87,28 @@ def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     return AssumedDensity(density, form, because)
 
 
+def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
+    """Refuse to plan a wide table of zeros and ones as a dense one unless its share of ones is declared.
+
+    Rounds and draws for dense tables make errors several times larger where most values are 0. Whether they are is private, so
+    it can only be declared: this looks at the number of columns, the layout and the options.
+
+    Raises PlanError if the algorithm's rounds depend on the share, and there is nothing from which it could be assumed.
+    """
+    assumed, options = assumed_density(schema, form), terms.algorithm
+    if terms.density is not None or assumed is None or assumed.density is not None:
+        return
+    depends = isinstance(options, Auto) or ALGORITHMS[options.algorithm].knows_density
+    fixed = None not in getattr(options, "numbers", (None,))
+    if len(schema) > MOST_ATTRIBUTES and depends and not fixed:
+        raise PlanError(
+            f"the table has {len(schema):,} columns of zeros and ones, and no share of ones is declared. Rounds for dense "
+            "tables make errors several times larger on sparse ones, so none are assumed. Give --density: the ones that a "
+            "record has on average, as far as is publicly known, divided by the number of columns (0.5 if as many are ones as "
+            "zeros)" + (", or --layout, how the table is handed over" if form is None else "")
+        )
+
+
 REQUEST_VERSION = 1
 RESERVATION = "reservation"
 """Under this name the statement of a release has the mark of its reservation in the owner's budget over many releases."""
@@ -100,9 +123,10 @@ class Terms:
     algorithm : Options
         The options of an algorithm; their kind says which.
     epsilon, delta, rho :
-        The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out).
+        The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out). Epsilon alone has
+        the delta of `dpopt.releases.plan.usual_delta`; a delta of 0 asks for pure differential privacy.
     accountant : str or None
-        zcdp, gdp, per-round, theorem or pure; None: pure where epsilon is given alone, else zcdp.
+        zcdp, gdp, per-round, theorem or pure; None: pure where delta is 0, else zcdp.
     neighbours : str
         add-remove (one record more or less) or replace (one record changed, n public).
     n0 : int or None
@@ -180,26 +204,25 @@ class Terms:
     @property
     def _accountant(self) -> str:
         if self.accountant is None:
-            return "zcdp" if self.epsilon is None or self.delta is not None else "pure"
+            return "pure" if self.delta == 0 and self.rho is None else "zcdp"
         return self.accountant
 
     def budget(self) -> Budget:
         """Return the budget.
 
-        Raises PlanError if epsilon or delta is missing, or both epsilon and rho are given; AccountingError if a number is out
-        of range.
+        Raises PlanError if there is none, or both epsilon and rho are given; AccountingError if a number is out of range.
         """
         accountant = choice(Accountant, self._accountant, "accountant")
         if (self.epsilon is None) == (self.rho is None):
             found = "no budget" if self.epsilon is None else "two budgets"
             raise PlanError(
-                f"found {found}: give the budget as --epsilon and --delta, or as --rho, and not both"
+                f"found {found}: give the budget as --epsilon (with --delta, or without), or as --rho, and not both"
             )
         delta = self.delta
-        if self.rho is not None or accountant is Accountant.PURE:
-            delta = DEFAULT_DELTA if delta is None and accountant is not Accountant.PURE else delta or 0.0
-        if delta is None:
-            raise PlanError("epsilon needs a delta: give --delta (well below 1/n; for example 1e-9)")
+        if delta is None and accountant is Accountant.PURE:
+            delta = 0.0
+        elif delta is None:
+            delta = DEFAULT_DELTA if self.rho is not None else usual_delta(self.n0)
         return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
 
     def request(self, size: int, budget: Budget | None = None) -> PlanRequest[Options]:
@@ -289,6 +312,10 @@ class Asked:
             ):
                 raise ValueError("continue with the version that began the run")
             given |= {"algorithm": kind(**options), "reading": TableReading.from_json(given["reading"])}
+            if given["epsilon"] is not None and given["delta"] is None:
+                given["delta"] = (
+                    0.0  # requests of earlier versions: epsilon alone was pure differential privacy
+                )
             terms = Terms(**given)
         terms.check()
         form, paid = (None if obj.get(key) is None else str(obj[key]) for key in ("form", RESERVATION))

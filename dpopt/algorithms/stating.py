@@ -16,6 +16,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
+from dpopt.algorithms.defaults import delta_said, settled, usual_workload
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise, some_of
@@ -290,9 +291,16 @@ def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:
 
 
 def prepare(
-    terms: Terms, schema: Schema | str | os.PathLike[str], workload: Workload | str, progress: Progress
+    terms: Terms,
+    schema: Schema | str | os.PathLike[str],
+    workload: Workload | str | None,
+    progress: Progress,
+    size: int | None = None,
 ) -> Asked:
     """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
+
+    Where no delta or no workload is given, the defaults of `dpopt.algorithms.defaults` are taken and noted; `size` is the
+    number of records, or a guess of it, that they are taken for.
 
     Raises DpoptError with what was found, what is expected and what to do.
     """
@@ -303,7 +311,14 @@ def prepare(
         require_solver(options.pricing_name)
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(declared, accepted=terms.accept_draft)
-    queries = parse_workload(workload, declared) if isinstance(workload, str) else workload
+    if (said := delta_said(terms)) is not None:
+        progress.note(said)
+    if workload is None:
+        with stage(progress, "choosing the workload"):
+            queries, said = usual_workload(declared, terms, terms.n0 if size is None else size)
+        progress.note(said)
+    else:
+        queries = parse_workload(workload, declared) if isinstance(workload, str) else workload
     check_workload(queries, declared)
     encoding = Encoding(getattr(options, "record_encoding", Encoding.RECORDS.value))
     check_rules(declared, encoding)
@@ -313,7 +328,7 @@ def prepare(
     if declared.rules:
         with stage(progress, "checking the rules"):
             feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
-    return Asked(terms, declared, queries)
+    return Asked(settled(terms), declared, queries)
 
 
 def plan_and_statement(

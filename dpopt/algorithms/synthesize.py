@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms
+from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms, check_density_known
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
+from dpopt.algorithms.planned import Planned, asked_of
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release import job_of, refuse_ended, resume_run, run_release
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.stating import prepare, remarks_on
+from dpopt.algorithms.stating import remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
@@ -48,9 +49,10 @@ _NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, S
 
 def release(
     table: AnyTable | AnyBinaryTable,
-    schema: Schema | str | os.PathLike[str],
-    workload: Workload | str,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    workload: Workload | str | None = None,
     *,
+    plan: Planned | str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     algorithm: Options | str = AUTO,
     progress: Progress | None = None,
@@ -66,8 +68,11 @@ def release(
         CSV (also .gz), Parquet, or a pandas DataFrame; with `Schema.binary`, what `read_binary_table` reads. Private.
     schema : Schema or path
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
-    workload : Workload or str
-        The queries that the synthetic records should answer well. Public.
+    workload : Workload or str, optional
+        The queries that the synthetic records should answer well. Public. If left out: all three-way or two-way marginals, by
+        `dpopt.algorithms.defaults.usual_workload`.
+    plan : Planned or path, optional
+        A plan that was made before (`dpopt plan -o plan.json`): schema, workload, budget and algorithm are those of the plan.
     out : path, optional
         New or empty folder for the release; without it everything stays in memory.
     algorithm : Options or str
@@ -94,18 +99,20 @@ def release(
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
     progress = progress or Silent()
-    asked = prepare(Terms.of(algorithm, **terms), schema, workload, progress)
+    asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
     if folder is not None:
         _refuse_folder(folder, table)
     how = _with_layout(chosen.reading, table, schema)
+    form = _form(table, schema, how)
+    check_density_known(chosen, schema, form)
     account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
     with stage(progress, "reading the table"):
         dataset = _read(table, schema, how, engine)
     _note_broken_rules(dataset, schema, how, progress)
     published = replace(chosen, reading=how.for_publication(schema))
-    asked = replace(asked, terms=published, form=_form(table, schema, how))
+    asked = replace(asked, terms=published, form=form)
     check = partial(_check_job, engine=engine, progress=progress)
     if chosen.measures_size:
         return run_release(
@@ -143,7 +150,11 @@ def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
 
 def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
     """Show the notes on a job before it runs, and refuse one that does not fit into memory."""
-    for remark in remarks_on(job.plan, job.statement):
+    verdict = (job.statement.get("predicted") or {}).get("verdict")
+    for remark in (
+        *remarks_on(job.plan, job.statement),
+        *(() if verdict is None else (f"warning: {verdict}",)),
+    ):
         progress.note(remark)
     needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:

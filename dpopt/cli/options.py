@@ -55,8 +55,9 @@ PairColumnsOption = Annotated[
     "For pairs: the columns of user and item, from 1, such as 1,2; needed if the file has more than two columns.",
 ]
 WorkloadOption = Annotated[
-    str,
-    "Queries to answer well: marginals:3, marginals:3,count=64,seed=1, "
+    str | None,
+    "Queries to answer well; if left out all marginals of three columns, or of two where three are too many, and why is "
+    "said. Or: marginals:3, marginals:3,count=64,seed=1, "
     "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
     "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
     "items more often), or a JSON file. ',occurring': only values declared as occurring. ',positive': only "
@@ -72,6 +73,14 @@ EpsilonOption = Annotated[
     float | None,
     "Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
 ]
+RecordEpsilonOption = Annotated[
+    float | None, "Privacy budget epsilon: near 1 is strong, above 20 hardly protects."
+]
+RecordDeltaOption = Annotated[
+    float | None,
+    "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
+    "differential privacy (Laplace noise).",
+]
 DeltaOption = Annotated[float | None, "Privacy parameter delta, above 0 and well below 1/n."]
 RhoOption = Annotated[
     float | None,
@@ -79,7 +88,7 @@ RhoOption = Annotated[
 ]
 AccountantOption = Annotated[
     str | None,
-    "How costs are added up: zcdp (default); pure, where epsilons add up (default for --epsilon without --delta); gdp "
+    "How costs are added up: zcdp (default); pure, where epsilons add up (default for --delta 0); gdp "
     "(the tightest, but one constant is verified numerically, not proved); per-round or theorem (advanced "
     "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
 ]
@@ -251,6 +260,14 @@ class SpendingOptions:
     delta: DeltaOption = None
     rho: RhoOption = None
     neighbours: NeighboursOption = "add-remove"
+
+
+@dataclass(frozen=True)
+class RecordSpendingOptions(SpendingOptions):
+    """What a release of records may spend: epsilon alone has a usual delta."""
+
+    epsilon: RecordEpsilonOption = None
+    delta: RecordDeltaOption = None
 
 
 @dataclass(frozen=True)

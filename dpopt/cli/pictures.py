@@ -5,6 +5,7 @@ Nothing of the truth is in a picture of released counts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,33 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
         xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin)
     )
     axes.legend()
+    save_picture(figure, path)
+
+
+def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw predicted mean errors against epsilon, beside those of trivial baselines, in the format that the path ends with.
+
+    Raises
+    ------
+    PlanError
+        If that is none of .svg, .png and .pdf.
+    """
+    if path.suffix not in (".svg", ".png", ".pdf"):
+        raise PlanError(f"the picture of errors ends with .svg, .png or .pdf; found {path.name!r}")
+    epsilons = [row["epsilon"] for row in rows]
+    figure = _new_figure((7, 4.2))
+    axes = figure.subplots()
+    axes.plot(epsilons, [row["mean_error"] for row in rows], "o-", label="this plan")
+    if all(row["low"] is not None for row in rows):
+        low, high = ([row[name] for row in rows] for name in ("low", "high"))
+        axes.fill_between(epsilons, low, high, alpha=0.2, label="nine of ten public tables")
+    for name, style in zip(rows[0]["baselines"], ("--", ":", "-."), strict=False):
+        axes.plot(epsilons, [row["baselines"][name]["mean_error"] for row in rows], style, label=name)
+    axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="predicted mean error of an answer")
+    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes.minorticks_off()
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize="small")
     save_picture(figure, path)
 
 
@@ -247,4 +275,4 @@ def _new_figure(size: tuple[float, float]) -> Figure:
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, whole or not at all."""
     with whole_file(path) as stream:
-        figure.savefig(stream, format="png", dpi=120)
+        figure.savefig(stream, format=path.suffix[1:] if path.suffix in (".svg", ".pdf") else "png", dpi=120)

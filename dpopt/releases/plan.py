@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from decimal import ROUND_DOWN, Decimal
 from enum import Enum
 from math import isfinite
 from operator import index
@@ -21,6 +22,9 @@ LARGEST_SIZE = 2**53
 _LARGEST_SEED = 2**31 - 1
 DEFAULT_DELTA = 1e-9
 """The delta at which epsilon is reported where the budget names none: budgets in rho, and pure ones beside others."""
+
+MOST_DELTA = 1e-6
+"""No delta above it is taken without being asked for, however few records there are."""
 
 
 class FreeAttributes(Enum):
@@ -203,6 +207,25 @@ def check_size(size: object) -> int:
     if number > LARGEST_SIZE:
         raise PlanError(f"the public size must be at most 2^53, found {number:,}; no table is larger")
     return number
+
+
+def usual_delta(n0: int | None) -> float:
+    """Return the delta of a budget that names epsilon alone.
+
+    The guarantee needs a delta that is fixed before any draw. With a public number n0 that is 1 / n0^2, rounded down to one
+    digit (10^-6 at most): all of n0 records together are then exposed by a failure with probability below 1 / n0. A number that
+    is yet to be measured cannot fix it: the draw that measures it is part of what delta bounds. Then it is 10^-9, below 1 / n
+    for up to a billion records and below 1 / n^2 for up to 31,622.
+
+    Examples
+    --------
+    >>> usual_delta(48_842), usual_delta(100), usual_delta(None)
+    (4e-10, 1e-06, 1e-09)
+    """
+    if n0 is None:
+        return DEFAULT_DELTA
+    square = 1 / Decimal(check_size(n0)) ** 2
+    return min(MOST_DELTA, float(square.quantize(Decimal((0, (1,), square.adjusted())), ROUND_DOWN)))
 
 
 def check_seed(seed: object) -> int:

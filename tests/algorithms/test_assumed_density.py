@@ -18,10 +18,12 @@ from dpopt.algorithms.asked import (
     SPARSE_MATRIX,
     Terms,
     assumed_density,
+    check_density_known,
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.stating import density_note, plan_and_statement
 from dpopt.algorithms.synthesize import release
+from dpopt.errors import PlanError
 from dpopt.files.codec import encode
 from dpopt.private.readers.binary.bit_file import bit_table
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -110,7 +112,7 @@ def _filled(folder: Path, kind: str, cells: np.ndarray[Any, Any]) -> Any:
     return sp.csr_array(cells) if kind == SPARSE_MATRIX else bit_table(len(cells), iter(cells.T.astype(bool)))
 
 
-@pytest.mark.parametrize("kind", ["csr", "bits", SPARSE_MATRIX, BIT_TABLE])
+@pytest.mark.parametrize("kind", ["csr", SPARSE_MATRIX])
 def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: str) -> None:
     """A table of zeros and one of ones: the same plan, and the release says what was assumed."""
     found = []
@@ -125,4 +127,43 @@ def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: st
     assert found[0] == found[1]
     assumed = json.loads(found[0])["statement"]["assumed"]
     assert assumed["form"] == {"csr": "npz"}.get(kind, kind)
-    assert assumed["density"] == (0.02 if kind in {"csr", SPARSE_MATRIX} else None)
+    assert assumed["density"] == 0.02
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "dualquery", "dqrs"])
+@pytest.mark.parametrize("kind", ["bits", BIT_TABLE])
+@pytest.mark.parametrize("n0", [SIZE, None])
+def test_a_wide_table_is_not_planned_as_a_dense_one_unasked(
+    tmp_path: Path, algorithm: str, kind: str, n0: int | None
+) -> None:
+    """Refused before anything is spent, or left behind, whatever the records hold; the message names the option."""
+    said = []
+    asked = {**BUDGET, "algorithm": algorithm, "out": tmp_path / "out", "n0": n0}
+    for share in (0, 1):
+        table = _filled(tmp_path / f"table{share}", kind, np.full((SIZE, WIDTH), share, dtype=np.uint8))
+        with pytest.raises(
+            PlanError, match="2,000 columns of zeros and ones, and no share of ones"
+        ) as refusal:
+            release(table, BINARY, QUERIES, **asked)
+        said.append(str(refusal.value))
+    assert said[0] == said[1]
+    assert "Give --density" in said[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_share_of_ones_is_asked_for_only_where_a_plan_depends_on_it() -> None:
+    narrow, few = Schema.binary(100), Schema.binary(LEAST_SPARSE_COLUMNS - 1)
+    named = {**BUDGET, "algorithm": "projection"}
+    given = {**BUDGET, "rounds": 5, "draws": 9, "step": "1.5"}
+    for terms, schema, form in (
+        (BUDGET, narrow, None),
+        (named, BINARY, None),
+        (given, BINARY, None),
+        (BUDGET, BINARY, "npz"),
+        ({**BUDGET, "density": 0.5}, BINARY, "bits"),
+    ):
+        check_density_known(Terms.of(**terms), schema, form)
+    for schema, form in ((few, "npz"), (Schema.binary(101), None)):
+        with pytest.raises(PlanError, match="Give --density") as refusal:
+            check_density_known(Terms.of(**BUDGET), schema, form)
+        assert ("--layout" in str(refusal.value)) == (form is None)

@@ -149,12 +149,15 @@ class OpenedError(Exception):
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "no budget": ({"epsilon": None}, PlanError, "give the budget as --epsilon and --delta, or as --rho"),
+    "no budget": (
+        {"epsilon": None},
+        PlanError,
+        "give the budget as --epsilon .with --delta, or without., or as --rho",
+    ),
     "two budgets": ({"rho": 1.0}, PlanError, "and not both"),
-    "epsilon without delta": ({"delta": None, "accountant": "zcdp"}, PlanError, "epsilon needs a delta"),
     "negative epsilon": ({"epsilon": -1.0}, AccountingError, "epsilon of a budget: found -1.0"),
     "delta of 1": ({"delta": 1.0}, AccountingError, "delta of a budget: found 1.0"),
-    "delta of 0": ({"delta": 0.0}, AccountingError, "delta of a budget: found 0.0"),
+    "delta of 0": ({"delta": 0.0, "accountant": "zcdp"}, AccountingError, "delta of a budget: found 0.0"),
     "small delta for gdp": ({"accountant": "gdp", "delta": 1e-10}, AccountingError, "expected at least 1e-9"),
     "rho for gdp": ({"epsilon": None, "rho": 1.0, "accountant": "gdp"}, AccountingError, "expected 'zcdp'"),
     "accountant": ({"accountant": "renyi"}, PlanError, "--accountant is one of pure, theorem, per-round"),

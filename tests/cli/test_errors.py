@@ -19,8 +19,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("", "give the budget as --epsilon and --delta, or as --rho, and not both"),
-        ("--epsilon 1 --accountant zcdp", "epsilon needs a delta: give --delta"),
+        ("", "give the budget as --epsilon (with --delta, or without), or as --rho, and not both"),
         ("--epsilon 1 --delta 1e-06 --rho 1", "and not both"),
         ("--epsilon -1 --delta 1e-06", "epsilon of a budget: found -1.0"),
         ("--epsilon 1 --delta 1", "delta of a budget: found 1.0, expected a number between 0 and 1"),

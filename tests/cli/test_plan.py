@@ -202,8 +202,7 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
         ("--neighbours replace --n 9 --n0 9", "--n0 is for add-remove"),
         ("--n 9 --n0 9", "found --n and --n0"),
         ("--n 0 --rho 1", "the public size must be a whole number of at least 1, found 0"),
-        ("--n 9", "give the budget as --epsilon and --delta, or as --rho, and not both"),
-        ("--n 9 --epsilon 1 --accountant zcdp", "epsilon needs a delta: give --delta"),
+        ("--n 9", "give the budget as --epsilon (with --delta, or without), or as --rho, and not both"),
         ("--n 9 --epsilon 1 --delta 1e-06 --rho 1", "and not both"),
         ("--n 9 --epsilon -1 --delta 1e-06", "epsilon of a budget: found -1.0"),
         ("--n 9 --epsilon 1 --delta 1", "delta of a budget: found 1.0"),
@@ -242,3 +241,34 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
 )
 def test_a_plan_that_cannot_be_made_is_refused(public: list[object], options: str, message: str) -> None:
     assert message in refuse("plan", *public, *words(options))
+
+
+def test_a_plan_on_file_is_what_a_release_takes(tmp_path: Path) -> None:
+    table, schema = inputs(tmp_path)
+    asked = ["--schema", schema, "--n0", 200, "--epsilon", 1, "--algorithm", "projection", "--no-predict"]
+    plan, out = tmp_path / "plan.json", tmp_path / "out"
+    shown = succeed("plan", *asked, "-o", plan)
+    succeed("release", table, "--plan", plan, "-o", out)
+    made = json.loads((out / "plan.json").read_text(encoding="utf-8"))
+    kept = json.loads(plan.read_text(encoding="utf-8"))["planned"]
+    assert {key: made[key] for key in kept["plan"]} == kept["plan"]
+    assert made["budget"]["delta"] == 1e-6
+    assert f"{kept['queries']:,} queries" in shown
+    assert "the plan fixes --epsilon" in refuse(
+        "release", table, "--plan", plan, "--epsilon", 2, "-o", tmp_path / "no"
+    )
+    assert "give either --schema" in refuse("release", table, "--epsilon", 2, "-o", tmp_path / "no")
+
+
+def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_path: Path) -> None:
+    asked = [*public, "--n", 5000, "--epsilons", "3,.3"]
+    text = succeed("plan", *asked, "-o", tmp_path / "errors.svg")
+    rows = json.loads(succeed("plan", *asked, "--json"))["epsilons"]
+    assert [row["epsilon"] for row in rows] == [0.3, 3]
+    for row in rows:
+        assert f"{row['mean_error']:.2g}" in text
+    assert "errors predicted for projection" in text
+    assert "<svg" in (tmp_path / "errors.svg").read_text(encoding="utf-8")
+    assert "ends with .svg, .png or .pdf" in refuse("plan", *asked, "-o", tmp_path / "errors.json")
+    assert "found 'many'" in refuse("plan", *public, "--n", 5000, "--epsilons", "many")
+    assert "in place of --epsilon" in refuse("plan", *asked, "--epsilon", 1)

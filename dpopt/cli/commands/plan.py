@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -13,15 +15,12 @@ from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
 
-if TYPE_CHECKING:
-    from dpopt.accounting.relations import NeighbouringRelation
-
 
 @command("plan")
 def plan(
     *,
-    workload: options.WorkloadOption,
     schema: options.DeclaredSchemaOption = None,
+    workload: options.WorkloadOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
     layout: options.LayoutOption = None,
@@ -30,7 +29,11 @@ def plan(
         "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
         "release measures the number (or takes that of --n0).",
     ] = None,
-    spending: options.SpendingOptions,
+    spending: options.RecordSpendingOptions,
+    epsilons: Annotated[
+        str | None,
+        "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each.",
+    ] = None,
     unit: options.UnitOptions,
     accuracy: Annotated[
         float | None,
@@ -51,25 +54,29 @@ def plan(
         "--compare",
         "With auto, predict also the errors of algorithms that it would not take; takes longer.",
     ] = False,
+    out: Annotated[
+        Path | None,
+        "-o",
+        "--out",
+        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons a picture (.svg, .png or .pdf).",
+    ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
     from dpopt.accounting.relations import NeighbouringRelation
-    from dpopt.algorithms.asked import Terms
-    from dpopt.algorithms.explain import explain, explain_accuracy
-    from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
+    from dpopt.algorithms import planned
+    from dpopt.algorithms.explain import explain_accuracy
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.measured_size import is_measured, with_size_measured
     from dpopt.releases.plan import DEFAULT_DELTA, choice
 
     relation = choice(NeighbouringRelation, spending.neighbours, "neighbours")
-    size = _size(relation, n, n0)
-    measured = is_measured(relation, n0)
     declared = declared_schema(schema, binary_columns, names)
     reading = unit.reading(layout)
     if accuracy is not None:
         from dpopt.queries.workloads.workload import parse_workload
 
+        if workload is None or n is None:
+            raise PlanError("--error needs --workload and --n")
         if unit.rows_per_person is not None:
             raise PlanError(
                 "--error shows the paper's parameters, which are for single records; leave --rows-per-person out"
@@ -83,58 +90,88 @@ def plan(
             accuracy,
             confidence,
             parse_workload(workload, declared),
-            size=size,
+            size=n,
             relation=relation,
             epsilon=1.0 if spending.epsilon is None else spending.epsilon,
             delta=DEFAULT_DELTA if spending.delta is None else spending.delta,
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    terms = Terms(
-        algorithm.options(),
+    terms: dict[str, Any] = {
         **asdict(spending),
-        accountant=accountant,
-        reading=reading,
-        accept_draft=True,
-        predict=predict,
-        density=density,
-    )
-    progress = TerminalProgress()
-    queries, budget = prepare(terms, declared, workload, progress).workload, terms.budget()
-    made, statement = plan_and_statement(
-        terms,
-        size,
-        queries,
-        progress,
-        runs=2,
-        compare=compare,
-        form=None if reading.layout is None else str(reading.layout),
-        budget=with_size_measured(budget) if measured else budget,
-    )
-    for remark in remarks_on(made, statement):
+        "n": n,
+        "algorithm": algorithm.options(),
+        "accountant": accountant,
+        "n0": n0,
+        "reading": reading,
+        "predict": predict,
+        "density": density,
+        "progress": TerminalProgress(),
+    }
+    if epsilons is not None:
+        if spending.epsilon is not None or spending.rho is not None:
+            raise PlanError("--epsilons stands in place of --epsilon and --rho; leave them out")
+        del terms["epsilon"]
+        rows = planned.by_epsilon(declared, workload, epsilons=_numbers(epsilons), **terms)
+        if out is not None:
+            from dpopt.cli.pictures import draw_errors
+
+            draw_errors(rows, out)
+        print_json({"epsilons": rows}) if as_json else _report_epsilons(rows)
+        return
+    made = planned.plan(declared, workload, compare=compare, **terms)
+    for remark in made.remarks:
         typer.echo(remark, err=True)
-    explained = explain(made, queries, statement)
+    if out is not None:
+        made.save(out)
     if as_json:
-        print_json(explained)
+        print_json(made.explained)
     else:
         from dpopt.cli.reports.reports import report_plan
 
-        report_plan(explained)
+        report_plan(made.explained)
 
 
-def _size(relation: NeighbouringRelation, n: int | None, n0: int | None) -> int:
-    """Return the number of records to plan for: n, or under add-remove the n0 that a release would declare."""
-    if n0 is not None and relation.value != "add-remove":
+def _numbers(text: str) -> list[float]:
+    """Return the numbers of a list with commas between them.
+
+    Raises PlanError if one is none.
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
         raise PlanError(
-            f"--n0 is for add-remove; under {relation.describe()} give the number of records by --n"
+            f"--epsilons are numbers with commas between them, such as .1,.3,1,3; found {text!r}"
+        ) from None
+
+
+def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print predicted errors against epsilon, each with a bar and beside the best that takes no plan."""
+    from dpopt.cli.reports.reports import print_table
+
+    largest = max(row["mean_error"] or 0.0 for row in rows) or 1.0
+    shown = []
+    for row in rows:
+        baselines = {name: errors["mean_error"] for name, errors in row["baselines"].items()}
+        name = min(baselines, key=lambda one: baselines[one])
+        error, least = row["mean_error"], baselines[name]
+        bar = "\u2588" * max(1, round(16 * error / largest))
+        won = " wins" if least <= error else ""
+        shown.append(
+            (
+                f"{row['epsilon']:g}",
+                f"{error:.2g}",
+                bar,
+                f"{row['max_error']:.2g}",
+                f"{least:.2g} {name}{won}",
+            )
         )
-    if n is not None and n0 is not None:
-        raise PlanError(
-            "found --n and --n0; give --n, a guess of the number that a release measures, or --n0, the number that it declares"
-        )
-    if n is None and n0 is None:
-        raise PlanError("the plan needs a number of records: give --n")
-    return n if n0 is None else n0  # type: ignore[return-value]  # one of the two is given
+    chosen = " and ".join(dict.fromkeys(row["algorithm"] for row in rows))
+    print_table(
+        ("epsilon", "mean error", "", "largest", "best baseline"),
+        shown,
+        title=f"errors predicted for {chosen}, on public data",
+    )
 
 
 def print_json(obj: dict[str, Any]) -> None:

@@ -30,13 +30,17 @@ LogOption = Annotated[
 def release(
     *,
     table: options.AnyTableArgument,
-    workload: options.WorkloadOption,
     out: Annotated[Path, "-o", "--out", "New or empty folder for the release."],
     schema: options.DeclaredSchemaOption = None,
+    plan: Annotated[
+        Path | None,
+        "A plan of 'dpopt plan -o': schema, workload, budget and algorithm are taken from it.",
+    ] = None,
+    workload: options.WorkloadOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
     reading: options.AnyReadingOptions,
-    spending: options.SpendingOptions,
+    spending: options.RecordSpendingOptions,
     paying: options.PayingOptions,
     algorithm: NamedAlgorithm,
     accountant: options.AccountantOption = None,
@@ -61,10 +65,14 @@ def release(
     quiet: Annotated[bool, "Print errors only."] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
+    from dpopt.algorithms.planned import read_planned
     from dpopt.algorithms.synthesize import release
     from dpopt.private.readers.read_table import unused_columns
 
-    declared = declared_schema(schema, binary_columns, names)
+    if plan is None or schema is not None or binary_columns is not None:
+        declared = declared_schema(schema, binary_columns, names)
+    else:
+        declared = read_planned(plan).schema
     how = reading.reading(declared)
     how.check_against(declared)
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
@@ -75,6 +83,7 @@ def release(
             table,
             declared,
             workload,
+            plan=plan,
             out=out,
             algorithm=algorithm.options(),
             progress=progress,

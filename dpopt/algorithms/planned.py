@@ -1,0 +1,271 @@
+"""A plan that is made once: shown, put on file, and carried out by a release. Reads no record."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dpopt.algorithms.asked import Asked, Terms, check_density_known
+from dpopt.algorithms.explain import explain
+from dpopt.algorithms.options import AUTO, Auto, Options
+from dpopt.algorithms.registry import candidates_for
+from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
+from dpopt.errors import PlanError
+from dpopt.files.json_files import read_json_object
+from dpopt.files.written_files import whole_file
+from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
+from dpopt.releases.measured_size import with_size_measured
+from dpopt.releases.plan import Plan
+from dpopt.releases.progress import Progress, Silent
+from dpopt.schema.schema import Schema
+
+WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "format")
+"""Terms that are no part of a plan on file: how this table is read, and how its records are written."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """What a release would do, what it costs and how accurate it is expected to be; see `plan`.
+
+    Attributes
+    ----------
+    asked : Asked
+        Schema, workload and terms; in these the algorithm that was chosen, with its options.
+    plan : Plan
+        For the number of records that was given.
+    statement : Mapping
+        What is known of it, as a release states it: proven and predicted errors.
+    """
+
+    asked: Asked
+    plan: Plan
+    statement: Mapping[str, Any]
+
+    @property
+    def explained(self) -> dict[str, Any]:
+        """The plan with cost, errors, memory and reasons, as a JSON object."""
+        return explain(self.plan, self.asked.workload, self.statement)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What there is to know before it is run."""
+        return remarks_on(self.plan, self.statement)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as it is put on file: the request that a release carries out, and for readers what it leads to."""
+        return {
+            **self.asked.to_json(),
+            "schema": self.asked.schema.to_json(),
+            "workload": self.asked.workload.to_json(),
+            "planned": self.explained,
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan to a file, for a release to take. All of it is public.
+
+        Raises OSError if it cannot be written.
+        """
+        with whole_file(Path(path)) as file:
+            file.write(json.dumps(self.to_json(), indent=1, ensure_ascii=False).encode())
+
+
+def plan(
+    schema: Schema | str | os.PathLike[str],
+    workload: Workload | str | None = None,
+    *,
+    n: int | None = None,
+    algorithm: Options | str = AUTO,
+    progress: Progress | None = None,
+    compare: bool = False,
+    **terms: Any,
+) -> Planned:
+    """Plan a release: its cost, and how accurate it is expected to be. Reads no record.
+
+    Parameters
+    ----------
+    schema, workload, algorithm, terms
+        As of `dpopt.algorithms.synthesize.release`.
+    n : int, optional
+        The number of records to plan for: under replace the public one; under add-remove a guess of the number that the
+        release measures, or left out where `n0` declares it.
+    progress : Progress, optional
+        Receives the progress of predictions.
+    compare : bool
+        Whether `auto` also predicts the errors of algorithms that it never chooses.
+
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input.
+
+    Examples
+    --------
+    >>> schema = Schema.binary(3)
+    >>> made = plan(schema, "marginals:2", n=1000, epsilon=1, predict=False, algorithm="projection")
+    >>> made.plan.algorithm, len(made.asked.workload), made.asked.terms.delta
+    ('projection', 12, 1e-09)
+    """
+    progress = progress or Silent()
+    given = Terms.of(algorithm, **{"accept_draft": True, **terms})
+    size = _size(given, n)
+    asked = prepare(given, schema, workload, progress, size)
+    form = None if asked.terms.reading.layout is None else str(asked.terms.reading.layout)
+    check_density_known(asked.terms, asked.schema, form)
+    budget = asked.terms.budget()
+    made, statement = plan_and_statement(
+        asked.terms,
+        size,
+        asked.workload,
+        progress,
+        runs=2,
+        compare=compare,
+        form=form,
+        budget=with_size_measured(budget) if asked.terms.measures_size else budget,
+    )
+    options = next(one for one in candidates_for(asked.terms.algorithm) if one.algorithm == made.algorithm)
+    chosen = replace(asked.terms, algorithm=options, accept_draft=bool(terms.get("accept_draft", False)))
+    return Planned(replace(asked, terms=chosen, form=form), made, statement)
+
+
+def _size(terms: Terms, n: int | None) -> int:
+    """Return the number of records to plan for: n, or under add-remove the n0 that a release would declare."""
+    n0 = terms.n0
+    if n0 is not None and terms.relation.value != "add-remove":
+        raise PlanError(
+            f"--n0 is for add-remove; under {terms.relation.describe()} give the number of records by --n"
+        )
+    if n is not None and n0 is not None:
+        raise PlanError(
+            "found --n and --n0; give --n, a guess of the number that a release measures, or --n0, the number that it declares"
+        )
+    if n is None and n0 is None:
+        raise PlanError("the plan needs a number of records: give --n")
+    return n if n0 is None else n0  # type: ignore[return-value]  # one of the two is given
+
+
+def read_planned(path: str | os.PathLike[str]) -> Asked:
+    """Read what a plan on file asks for.
+
+    Raises PlanError if it is no plan of `dpopt plan -o`; other DpoptErrors if a part of it is damaged.
+    """
+    obj: dict[str, Any] = read_json_object(path, "plan", PlanError)
+    if not {"dpopt_request", "schema", "workload"} <= obj.keys():
+        raise PlanError(
+            f"{path} is no plan that a release can take; write one with 'dpopt plan ... -o plan.json' (the plan.json of a "
+            "release folder is for one number of records, and belongs to that release)"
+        )
+    schema = Schema.from_json(obj["schema"])
+    return Asked.from_json(obj, schema, workload_from_json(obj["workload"], schema))
+
+
+def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | None, given: Terms) -> Terms:
+    """Return the terms of a release that takes a plan: the plan's, and what a release adds (`WHAT_A_RELEASE_ADDS`).
+
+    Raises PlanError if something else was given that the plan says otherwise; nothing has been read or spent then.
+    """
+    if schema is not None and schema.to_json() != planned.schema.to_json():
+        raise PlanError(
+            "the schema is not the one that the plan was made for; leave --schema out, or plan again with this one"
+        )
+    if workload is not None and workload.fingerprint != planned.workload.fingerprint:
+        raise PlanError("the workload is not the plan's; leave --workload out, or plan again with this one")
+    usual, terms = Terms(), planned.terms
+    for name in (one.name for one in fields(Terms) if one.name not in WHAT_A_RELEASE_ADDS):
+        found, kept = getattr(given, name), getattr(terms, name)
+        if name == "algorithm" and isinstance(found, Auto) and found == usual.algorithm:
+            continue
+        if isinstance(found, Options):
+            same = (found.algorithm, found.to_json()) == (kept.algorithm, kept.to_json())
+        else:
+            same = found in (getattr(usual, name), kept)
+        if not same:
+            shown = (found.algorithm, kept.algorithm) if isinstance(found, Options) else (found, kept)
+            raise PlanError(
+                f"the plan fixes --{name.replace('_', '-')}: it has {shown[1]!r}, found {shown[0]!r}. Leave the option out, or "
+                "plan again"
+            )
+    reading = given.reading
+    if reading.layout is None and terms.reading.layout is not None:
+        reading = replace(reading, layout=terms.reading.layout)
+    if reading.rows_per_person != terms.reading.rows_per_person:
+        raise PlanError(
+            f"the plan is for {terms.budget().unit}; give --person COLUMN and --rows-per-person "
+            f"{terms.reading.rows_per_person:,}"
+            if terms.reading.rows_per_person is not None
+            else "the plan is for single records; leave --rows-per-person out, or plan again with it"
+        )
+    return replace(
+        terms, reading=reading, accept_draft=given.accept_draft, rows=given.rows, format=given.format
+    )
+
+
+def asked_of(
+    given: Terms,
+    schema: Schema | str | os.PathLike[str] | None,
+    workload: Workload | str | None,
+    made: Planned | str | os.PathLike[str] | None,
+    progress: Progress,
+) -> Asked:
+    """Return what is asked of a release: by the plan that was made, or if there is none by schema, workload and terms.
+
+    Raises DpoptError if neither a plan nor a schema is given, or as `dpopt.algorithms.stating.prepare` and `terms_of_plan`.
+    """
+    if made is None:
+        if schema is None:
+            raise PlanError("a release needs a schema, or a plan (--plan); found none")
+        return prepare(given, schema, workload, progress)
+    planned = made.asked if isinstance(made, Planned) else read_planned(made)
+    declared = schema if schema is None or isinstance(schema, Schema) else Schema.read(schema)
+    queries = parse_workload(workload, planned.schema) if isinstance(workload, str) else workload
+    terms = terms_of_plan(planned, declared, queries, given)
+    said = (
+        f"plan: {terms.algorithm.algorithm}, {len(planned.workload):,} queries, {terms.budget().describe()}"
+    )
+    progress.note(f"{said}; the number of records is measured first" if terms.measures_size else said)
+    return prepare(terms, planned.schema, planned.workload, progress)
+
+
+def by_epsilon(
+    schema: Schema | str | os.PathLike[str],
+    workload: Workload | str | None = None,
+    *,
+    epsilons: Sequence[float],
+    progress: Progress | None = None,
+    **terms: Any,
+) -> list[dict[str, Any]]:
+    """Return for each epsilon the algorithm that is chosen and its predicted errors, beside those of trivial baselines.
+
+    All other inputs are those of `plan`; a workload that is not named is chosen once, for the middle epsilon.
+
+    Raises DpoptError as `plan` does.
+    """
+    if not epsilons:
+        raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
+    ordered, progress = sorted(set(epsilons)), progress or Silent()
+    if workload is None:
+        middle = {**terms, "epsilon": ordered[len(ordered) // 2]}
+        n, algorithm = middle.pop("n", None), middle.pop("algorithm", AUTO)
+        asked_for = Terms.of(algorithm, **{"accept_draft": True, **middle})
+        workload = prepare(asked_for, schema, None, progress, n).workload
+    rows = []
+    for epsilon in ordered:
+        progress.note(f"predicting the errors at epsilon {epsilon:g}")
+        made = plan(schema, workload, epsilon=epsilon, **{"predict": True, **terms})
+        predicted = made.statement["predicted"] or {}
+        rows.append(
+            {
+                "epsilon": epsilon,
+                "algorithm": made.plan.algorithm,
+                **{
+                    name: predicted.get(name)
+                    for name in ("mean_error", "max_error", "low", "high", "distance")
+                },
+                "baselines": predicted.get("baselines") or {},
+                "verdict": predicted.get("verdict"),
+            }
+        )
+    return rows
