@@ -46,8 +46,8 @@ def usual_workload(schema: Schema, terms: Terms, size: int | None) -> tuple[Work
     """Return the queries of a release that names none, and in words why these.
 
     All three-way marginals, where they have at most 5,000,000 cells, can be measured together, and are predicted a mean
-    error that is clearly (`CLEARLY`) below that of noisy columns taken as independent; otherwise all two-way marginals. Of tables
-    of more than 100 columns of zeros and ones: 100,000 random conjunctions of three conditions.
+    error that is clearly (`CLEARLY`) below that of noisy columns taken as independent; otherwise all two-way marginals. Of
+    tables of more than 100 columns of zeros and ones: 100,000 random conjunctions of three conditions.
 
     Parameters
     ----------
