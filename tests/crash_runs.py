@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pandas as pd
+
 from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
@@ -22,9 +24,12 @@ from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
+from dpopt.private.readers.read_table import read_table
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.job import Job
+from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
-from tests.tiny_jobs import SCHEMA, TABLE
+from tests.tiny_jobs import NUMBERS, SCHEMA, TABLE
 from tests.tiny_runs import dataset_of
 
 HOW = ("before", "within", "after")
@@ -117,7 +122,7 @@ def label_of(entry: dict[str, Any]) -> str | None:
 
 def labels_of(job: Job) -> list[str]:
     """Return the labels of a job's charges."""
-    return [charge.label for charge in job.plan.charges()]
+    return [charge.label for charge in job.charges()]
 
 
 def charged_of(made: SyntheticRelease) -> Counter[str]:
@@ -125,9 +130,16 @@ def charged_of(made: SyntheticRelease) -> Counter[str]:
     return Counter(charge.label for charge in made.ledger.entries)
 
 
+def table_of(schema: Schema) -> PrivateDataset:
+    """Return the table of a schema: the tiny one, or one with numbers, which are read from it."""
+    if schema.attributes == SCHEMA.attributes:
+        return dataset_of(SCHEMA, TABLE)
+    return read_table(pd.DataFrame(NUMBERS), schema)
+
+
 def go_on(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | None:
     """Begin or continue a run; None if it was killed."""
-    dataset, transcript = dataset_of(SCHEMA, TABLE), folder / "transcript.jsonl"
+    dataset, transcript = table_of(begun.schema), folder / "transcript.jsonl"
     planned = (folder / "plan.json").exists() or (folder / "request.json").exists()
     try:
         with world.going():

@@ -25,9 +25,12 @@ from dpopt.algorithms.measured.plan import (
 from dpopt.algorithms.measured.stages import LEAST_BOUND
 from dpopt.algorithms.options import MARGINALS, QUERIES, RESIDUALS, SELECTED
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
+from dpopt.files.codec import encode
 from dpopt.queries.distances import UNIT
 from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
+from dpopt.releases.values import ValuesPlan
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.tiny_runs import REPLACE, Table, bits_schema, conjunctions
 
@@ -118,6 +121,23 @@ def asked_job() -> Asked:
     """Return what is asked of a run that measures its number of records first."""
     settings = Terms.of(algorithm=NOISE, epsilon=1e3, delta=1e-6, predict=False)
     return Asked(settings, SCHEMA, conjunctions(SCHEMA, "a", "b"))
+
+
+NUMBERS = {"a": [True, False, True, False], "n": [0, 3, 7, 7]}
+NUMERIC = Schema(
+    (
+        Attribute("a", AttributeKind.BOOLEAN),
+        Attribute("n", AttributeKind.NUMERIC, edges=(0, 4, 8), integer=True),
+    )
+)
+
+
+def numbers_job() -> Job:
+    """Return a job that measures numbers within bins, in two rounds, after its own."""
+    plan = replace(plan_of("dualquery"), budget=Budget(None, 1e-6, 2e9, Accountant.ZCDP))
+    values = ValuesPlan(0.5, ("n",), (0.01, 0.02), gaussian=True)
+    workload = conjunctions(NUMERIC, "a", "!a")
+    return Job(plan, NUMERIC, workload, {}, {"values": encode(values)})
 
 
 JOBS: dict[str, Callable[[], Job]] = {

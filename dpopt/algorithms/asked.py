@@ -20,6 +20,7 @@ from dpopt.releases.job import check_output, usual_format
 from dpopt.releases.measured_size import is_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice, usual_delta, whole_number
 from dpopt.releases.public_population.population import MOST_ATTRIBUTES
+from dpopt.releases.values import check_share
 from dpopt.schema.schema import Schema
 
 ONES_IN_A_RECORD = 40
@@ -145,6 +146,9 @@ class Terms:
         Public share of ones in a table of zeros and ones, such as the average basket divided by the number of items: what
         predictions assume, and how rounds and draws are chosen for sparse tables. Without it wide tables are taken to be as
         sparse as their layout suggests (`dpopt.algorithms.asked`). Recorded in the release, like what is assumed.
+    values_share : float or None
+        Share of the budget with which numbers within bins are measured, so that synthetic numbers follow them; 0: each bin
+        stands for one number. None: 0.02 (0 under accountants other than zcdp and pure).
     """
 
     algorithm: Options = field(default_factory=Auto)
@@ -160,6 +164,7 @@ class Terms:
     format: str | None = None
     predict: bool = True
     density: float | None = None
+    values_share: float | None = None
 
     @classmethod
     def of(cls, algorithm: Options | str = AUTO, **given: Any) -> Terms:
@@ -229,7 +234,12 @@ class Terms:
         """Return the planning request for a public size; `budget` is the terms' own, with what was spent of it earlier."""
         self.reading.check_relation(self.relation)
         return PlanRequest(
-            size, self.relation, self.budget() if budget is None else budget, self.algorithm, self.density
+            size,
+            self.relation,
+            self.budget() if budget is None else budget,
+            self.algorithm,
+            self.density,
+            self.values_share,
         )
 
     def output(self, schema: Schema | None = None) -> dict[str, Any]:
@@ -250,6 +260,7 @@ class Terms:
                 f"--rows is for algorithms that release records, found --algorithm {self.algorithm.algorithm}; leave the "
                 "option out, or name another algorithm"
             )
+        check_share(self.values_share)
         check_output(self.output())
 
 

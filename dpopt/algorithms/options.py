@@ -568,6 +568,8 @@ class PlanRequest(Generic[OptionsT_co]):
         The options of the algorithm; their type determines the algorithm.
     density : float or None
         Public share of ones in a table of zeros and ones, where it is declared or assumed.
+    values_share : float or None
+        Share of the budget for numbers within bins; None is the usual one where there are such bins.
     on_candidate : callable
         Called with the number of the plan that is simulated next, and how many there are.
     """
@@ -577,6 +579,7 @@ class PlanRequest(Generic[OptionsT_co]):
     budget: Budget
     options: OptionsT_co
     density: float | None = None
+    values_share: float | None = 0.0
     on_candidate: OnCandidate = field(default=lambda number, of: None, compare=False)
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dpopt.queries.workloads.workload import Workload
     from dpopt.releases.plan import Plan
     from dpopt.releases.run import Driver
+    from dpopt.releases.values import ValuesPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +230,34 @@ def algorithm_of(plan: Plan) -> Algorithm:
 def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
     """Return a plan of the algorithm whose options a request has; only public values are read.
 
+    What numbers within bins cost (`values_plan`) is left for them: the plan is made for the rest of the budget.
+
     Raises PlanError if the algorithm cannot serve this workload or budget, with what to do; AccountingError if the accountant
     has no figure for the plan.
     """
     make: Callable[[PlanRequest[Options], Workload], Plan] = _load(
         ALGORITHMS[request.options.algorithm].maker
     )
-    return make(request, workload)
+    values = values_plan(request, workload)
+    if values is None:
+        return make(request, workload)
+    beside = values.charges(request.relation)
+    budget = replace(request.budget, earlier=(*request.budget.earlier, *beside))
+    plan = make(replace(request, budget=budget), workload)
+    return replace(plan, budget=request.budget)  # type: ignore[type-var]  # each plan is a dataclass
+
+
+def values_plan(request: PlanRequest[Options], workload: Workload) -> ValuesPlan | None:
+    """Return what is measured of numbers within bins beside a plan; None where nothing is.
+
+    Raises PlanError as `ValuesPlan.of`.
+    """
+    from dpopt.releases.plan import Encoding
+    from dpopt.releases.values import ValuesPlan
+
+    bits = getattr(request.options, "record_encoding", None) == Encoding.BITS.value
+    share = 0.0 if request.options.answers_only or bits else request.values_share
+    return ValuesPlan.of(workload.schema, request.budget, request.relation, share)
 
 
 def read_plan(obj: dict[str, Any]) -> Plan:

@@ -27,6 +27,10 @@ DECODING_RULE = (
     "(by default its midpoint, for whole numbers rounded down); missing values by the declared text or an empty cell"
 )
 
+DRAWN_RULE = (
+    "but the columns under 'values' have numbers that are drawn within each bin by what was measured there"
+)
+
 WIDE_DECODING = {
     "npz": "a sparse matrix with a row for each record, read by scipy.sparse.load_npz; stored entries are ones, all others 0",
     "baskets": "a line for each record: the items that are one, all others are 0; an empty line is a record of zeros",
@@ -48,6 +52,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "accuracy": {**accuracy, **sections.pop("accuracy", {})},
         "records": None if outcome.records is None else _records(job, outcome.records, output, sections),
         "answers": output if outcome.records is None else None,
+        **({} if (values := job.values) is None else {"values": values.statement()}),
         **sections,
         "workload": {"queries": len(job.workload), "fingerprint": job.workload.fingerprint},
         "schema": {
@@ -93,7 +98,9 @@ def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
 def _decoding(job: Job) -> str:
     if job.output.get("format") in WIDE_DECODING:
         return WIDE_DECODING[job.output["format"]]
-    return DECODING_RULE if job.plan.encoding is Encoding.RECORDS else "one column per indicator bit, 0 or 1"
+    if job.plan.encoding is not Encoding.RECORDS:
+        return "one column per indicator bit, 0 or 1"
+    return DECODING_RULE if job.values is None else f"{DECODING_RULE}; {DRAWN_RULE}"
 
 
 _BY_ONE_ALONE = (

@@ -20,7 +20,7 @@ from dpopt.algorithms.defaults import delta_said, settled, usual_workload
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise, some_of
-from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
+from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict, values_plan
 from dpopt.errors import DpoptError, PlanError
 from dpopt.files.codec import encode
 from dpopt.inference.interactions import onto_simplices
@@ -32,7 +32,14 @@ from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswer
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.job import check_bits, check_format, check_rules, check_workload, refuse_unreviewed
+from dpopt.releases.job import (
+    VALUES,
+    check_bits,
+    check_format,
+    check_rules,
+    check_workload,
+    refuse_unreviewed,
+)
 from dpopt.releases.measured_size import measured_note
 from dpopt.releases.plan import Encoding, Plan
 from dpopt.releases.progress import Progress, stage
@@ -361,7 +368,8 @@ def plan_and_statement(
     stated = partial(plan_statement, accept_draft=terms.accept_draft, density=density, assumed=assumed)
     if not isinstance(terms.algorithm, Auto):
         plan = plan_of(request, workload)
-        return plan, stated(plan, workload, predict_errors=terms.predict, runs=runs)
+        statement = stated(plan, workload, predict_errors=terms.predict, runs=runs)
+        return plan, {**statement, **_values(request, workload)}
     choice = choose(
         request,
         workload,
@@ -372,7 +380,18 @@ def plan_and_statement(
     progress.note(f"algorithm: {algorithm}; {because}")
     statement = stated(choice.plan, workload, predict_errors=True, predicted=choice.predicted)
     chosen = {"algorithm": algorithm, "because": because, "considered": dict(choice.considered)}
-    return choice.plan, {**statement, "chosen": chosen}
+    return choice.plan, {**statement, "chosen": chosen, **_values(request, workload, algorithm)}
+
+
+def _values(
+    request: PlanRequest[Options], workload: Workload, algorithm: str | None = None
+) -> dict[str, Any]:
+    """Return what is measured of numbers within bins, as a statement says it; nothing where there is nothing."""
+    if algorithm is not None:
+        options = next(one for one in candidates_for(request.options) if one.algorithm == algorithm)
+        request = replace(request, options=options)
+    values = values_plan(request, workload)
+    return {} if values is None else {VALUES: encode(values)}
 
 
 def plan_statement(

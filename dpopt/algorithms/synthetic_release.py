@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_records
+from dpopt.releases.values import Values, drawn_values
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.schema import AttributeKind, Schema
 
@@ -50,6 +51,8 @@ class SyntheticRelease:
         Everything that was charged.
     statement : Mapping
         The contents of release.json.
+    values : Mapping
+        For each numeric column that was measured within its bins, what these hold.
     """
 
     job: Job
@@ -58,6 +61,7 @@ class SyntheticRelease:
     noisy: NDArray[np.float64] | None
     ledger: Ledger
     statement: Mapping[str, Any]
+    values: Values = field(default_factory=dict)
 
     def __repr__(self) -> str:
         spent = self.ledger.spent()
@@ -99,23 +103,23 @@ class SyntheticRelease:
             )
         written, weights = written_records(self.job, self.records)
         schema = self.record_schema
-        frame: pd.DataFrame = records_table(schema, written, weights, weight_name(schema)).to_pandas()
+        numbers = drawn_values(self.values, schema, written, weights)
+        frame: pd.DataFrame = records_table(
+            schema, written, weights, weight_name(schema), numbers
+        ).to_pandas()
         return frame
 
     def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each."""
         written, weights = written_records(self.job, self.records)
         shares = np.ones(len(written)) if weights is None else weights
-        return {
-            attribute.name: (
-                np.array([*attribute.representatives, *([np.nan] * (attribute.missing is not None))])[
-                    written[:, place]
-                ],
-                shares,
-            )
-            for place, attribute in enumerate(self.record_schema.attributes)
-            if attribute.kind is AttributeKind.NUMERIC
-        }
+        drawn = drawn_values(self.values, self.record_schema, written, weights)
+        found = {}
+        for place, attribute in enumerate(self.record_schema.attributes):
+            if attribute.kind is AttributeKind.NUMERIC:
+                by_code = np.append(attribute.representatives, np.nan)  # a missing value has the last code
+                found[attribute.name] = (drawn.get(place, by_code[written[:, place]]), shares)
+        return found
 
     def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
         """Return records of zeros and ones as a sparse matrix, a row for each: the rows asked for, or the distinct records.
@@ -205,7 +209,7 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
     """Write, where a folder is given, what a run ended with, README.txt and release.json."""
     output: dict[str, Any] = {}
     if folder is not None and outcome.records is not None:
-        output = write_synthetic(job, folder, outcome.records)
+        output = write_synthetic(job, folder, outcome.records, outcome.values)
     elif folder is not None and outcome.answers is not None:
         output = write_answers(folder, job, outcome.answers)
     statement = release_statement(job, outcome, output)
@@ -213,10 +217,12 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
         write_readme(folder, statement)
         # Times are made equal before the release has its name: a kill in between could never be made good.
         write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
-    return SyntheticRelease(job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement)
+    return SyntheticRelease(
+        job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement, outcome.values
+    )
 
 
-def write_synthetic(job: Job, folder: Path, records: SyntheticRecords) -> dict[str, Any]:
+def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: Values) -> dict[str, Any]:
     """Write synthetic records into a folder as a job's output asks for; return the file's name, rows and column of weights."""
     file_format = str(job.output.get("format", "csv"))
     if file_format in WIDE_FORMATS:
@@ -229,6 +235,7 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords) -> dict[s
         written,
         weights=weights,
         format=file_format,
+        numbers=drawn_values(values, job.record_schema(), written, weights),
     )
     return {"file": name, "rows": len(written), "weight_column": weight_column}
 

@@ -69,6 +69,11 @@ DensityOption = Annotated[
     "items). Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
     "layout decides whether a table is taken to be sparse.",
 ]
+ValuesShareOption = Annotated[
+    float | None,
+    "Share of the budget for numbers within bins: synthetic numbers follow what is measured there. 0: each bin stands for "
+    "one number. If left out, 0.02 where a numeric column has bins of several numbers.",
+]
 EpsilonOption = Annotated[
     float | None,
     "Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",

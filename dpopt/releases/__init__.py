@@ -14,6 +14,7 @@ In: finished records, plans as JSON. Out: files.
 | job.py | the public inputs of a run; formats and their limits |
 | run.py | the steps of a run, and what it ends with |
 | measured_size.py | the number of records, where it is measured |
+| values.py, column_values.py | numbers within bins: what is measured of them, and what is drawn from that |
 | records.py | the synthetic records, as values |
 | readme.py | README.txt of a release folder; how a release is cited |
 | progress.py | how a driver reports progress |

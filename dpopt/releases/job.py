@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.errors import PlanError, SchemaError, WorkloadError
 from dpopt.files.json_files import sha256_of_json
@@ -21,6 +22,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.plan import Encoding, Plan, whole_number
+from dpopt.releases.values import ValuesPlan
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.schema.schema import Schema
 
@@ -93,6 +95,8 @@ def most_ones(plan: Plan, workload: Workload, columns: int) -> int:
     return plan.most_ones(columns, literals)
 
 
+VALUES = "values"
+"""Under this name a statement has the `ValuesPlan`."""
 LEAST_BYTES = 4_000_000
 """What a release folder takes beside transcript and records, generously."""
 
@@ -126,6 +130,10 @@ class Job:
         check_workload(self.workload, self.schema)
         check_rules(self.schema, self.plan.encoding)
         check_bits(self.schema, self.plan.encoding)
+        if self.values is not None and (self.answers_only or self._in_bits()):
+            raise PlanError(
+                "numbers within bins are drawn for records, and this run releases none that have them"
+            )
         check_format(str(self.output.get("format", "csv")), self.schema, answers_only=self.answers_only)
         if self.output.get("format") == "baskets":
             self.items().separators()  # refuses names between which no separator can stand
@@ -160,6 +168,17 @@ class Job:
         reading = TableReading.from_json(self.statement.get("reading", {}))
         return Items.of(self.schema, reading.first_item)
 
+    @property
+    def values(self) -> ValuesPlan | None:
+        """What is measured of numbers within bins; None where each bin stands for one number."""
+        found = self.statement.get(VALUES)
+        return None if found is None else ValuesPlan.from_json(found, self.schema)
+
+    def charges(self) -> list[Charge]:
+        """Return the whole cost: that of the plan, and that of numbers within bins, in order."""
+        values = self.values
+        return [*self.plan.charges(), *([] if values is None else values.charges(self.plan.relation))]
+
     def ledger(self, account: Account | None) -> Ledger:
         """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
 
@@ -167,7 +186,7 @@ class Job:
 
         Raises BudgetError if the plan costs more than its budget.
         """
-        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.charges(), account)
         if self.statement.get("not_private"):
             ledger.mark_not_private(str(self.statement["not_private"]))
         return ledger

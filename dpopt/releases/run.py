@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.files.codec import encode
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Door
+from dpopt.private.engines.fine_counts import count_columns
+from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
@@ -28,8 +31,10 @@ from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.progress import Figures, Progress, Silent
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.values import Values, ValuesPlan, check_values, measured_values
 from dpopt.transcript.journal import Entry, Journal, MemoryJournal
-from dpopt.transcript.past import Past
+from dpopt.transcript.past import MEASUREMENT, Past
+from dpopt.transcript.released import NoisyAnswers
 
 _Curator = TypeVar("_Curator", bound=Door[Any])
 _Made = TypeVar("_Made")
@@ -96,6 +101,8 @@ class Outcome:
         Answers of a release without records.
     sections : Mapping
         What the algorithm adds to release.json.
+    values : Mapping
+        For each numeric column that was measured within its bins, what these hold.
     """
 
     ledger: Ledger
@@ -103,6 +110,7 @@ class Outcome:
     rounds: Sequence[Round] = ()
     answers: NDArray[np.float64] | None = None
     sections: Mapping[str, Any] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
 
 
 class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere
@@ -281,10 +289,16 @@ def play_run(driver: Driver, run: Run) -> Outcome:
     if ended is not None:
         return ended
     prepared = driver.prepare(run)
-    ledger = run.job.ledger(run.account)
+    ledger, values = run.job.ledger(run.account), run.job.values
+    counts = None if values is None else count_columns(run.dataset, values.finer(run.job.schema))
     curator = driver.open_door(run, ledger)
     walk = Walk(ledger, curator, run.journal, run.past, run.progress)
-    return _walked(driver, run.job, walk, prepared)
+    beside: Walk[CountingCurator] | None = None
+    if counts is not None:
+        size, noise = run.job.plan.size, run.sources.noise
+        door = CountingCurator(counts, ledger, run.journal, size=size, noise=noise)
+        beside = Walk(ledger, door, run.journal, run.past, run.progress)
+    return _walked(driver, run.job, walk, prepared, beside)
 
 
 def rebuild_run(
@@ -302,23 +316,43 @@ def rebuild_run(
     Raises TranscriptError if what is on file contradicts itself.
     """
     try:
-        return _walked(driver, job, Walk(job.ledger(account), None, journal, past), None)
+        ledger = job.ledger(account)
+        walks = [Walk[Any](ledger, None, journal, past) for _ in range(2)]
+        return _walked(driver, job, walks[0], None, walks[1])
     except NotEnded:
         return None
 
 
-def _walked(driver: Driver, job: Job, walk: Walk[Any], prepared: object) -> Outcome:
+def _walked(
+    driver: Driver, job: Job, walk: Walk[Any], prepared: object, beside: Walk[CountingCurator] | None
+) -> Outcome:
     walk.reserve(job)
     outcome = driver.play(job, walk, prepared)
+    if job.values is not None and beside is not None and outcome.records is not None:
+        outcome = replace(outcome, values=_values(job, job.values, outcome.records, beside))
     walk.finish()
     return outcome
+
+
+def _values(job: Job, plan: ValuesPlan, records: SyntheticRecords, walk: Walk[CountingCurator]) -> Values:
+    """Measure what bins of numeric columns hold, or take it from file. Privacy: C19 in docs/privacy.md."""
+
+    def measure(measurement: ColumnSums, charge: Charge) -> NoisyAnswers | None:
+        return walk.draw(
+            MEASUREMENT,
+            charge,
+            lambda again: walk.curator.measure(measurement, again=again),
+            on_file=lambda values: check_values(measurement, values),
+        )
+
+    return measured_values(plan, job.schema, records, job.plan.size, job.plan.relation, measure)
 
 
 def reservation(job: Job) -> Entry:
     """Return the journal's first entry: every charge of the plan, reserved before the first draw, and what it is for."""
     return {
         "kind": "reserve",
-        "charges": [encode(charge) for charge in job.plan.charges()],
+        "charges": [encode(charge) for charge in job.charges()],
         "inputs": job.fingerprint(),
     }
 

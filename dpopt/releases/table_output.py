@@ -6,8 +6,9 @@ The counterpart of `read_table`: records that are written read back to the same 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+Numbers = Mapping[int, NDArray[np.float64]]
+NONE_DRAWN: Numbers = MappingProxyType({})
+
+
 def write_records(
     path: str | os.PathLike[str],
     schema: Schema,
@@ -30,6 +35,7 @@ def write_records(
     weights: NDArray[np.float64] | None = None,
     weight_column: str = "weight",
     format: str = "csv",  # noqa: A002  the plainest word
+    numbers: Numbers = NONE_DRAWN,
 ) -> str | None:
     """Write records so that `read_table` gives the same codes again.
 
@@ -51,6 +57,8 @@ def write_records(
     format
         "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double and bool columns; a
         missing value is null.
+    numbers : Mapping
+        By the positions of numeric attributes: a number for each record, (r,), in place of that of its bin; NaN where missing.
 
     Returns
     -------
@@ -65,7 +73,7 @@ def write_records(
     write = {"csv": write_csv, "parquet": write_parquet}.get(format)
     if write is None:
         raise SchemaError(f"the format {format!r} is not known; expected 'csv' or 'parquet'")
-    write_whole(Path(path), lambda stream: write(stream, schema, records, weights, name), "records")
+    write_whole(Path(path), lambda stream: write(stream, schema, records, weights, name, numbers), "records")
     return None if weights is None else name
 
 
@@ -119,6 +127,7 @@ def write_csv(
     records: NDArray[np.int32],
     weights: NDArray[np.float64] | None,
     weight_column: str,
+    numbers: Numbers = NONE_DRAWN,
 ) -> None:
     """Write records as CSV in UTF-8: a header line, then one line per record; values that need it are in quotes.
 
@@ -138,10 +147,12 @@ def write_csv(
     stream.write((",".join(map(_cell, names)) + "\n").encode())
     alone = len(names) == 1
     # Each cell carries the sign that follows it, so that the cells of a row only need to be joined.
-    cells = [
-        [_cell(text, alone=alone) + "," for text in _texts(attribute)] for attribute in schema.attributes
+    columns = [
+        _decoded(attribute, records[:, place], numbers.get(place))
+        for place, attribute in enumerate(schema.attributes)
     ]
-    codes = [np.ascontiguousarray(records[:, position]) for position in range(len(schema))]
+    cells = [[_cell(text, alone=alone) + "," for text in _texts(values)] for values, _ in columns]
+    codes = [places for _, places in columns]
     if weights is not None:
         different, places = np.unique(weights, return_inverse=True)
         cells.append([repr(weight) + "," for weight in different.tolist()])
@@ -150,11 +161,11 @@ def write_csv(
     tables = [pa.array(texts, pa.large_string()) for texts in cells]
     separator = pa.scalar("", pa.large_string())
     for start in range(0, len(records), _BATCH_ROWS):
-        columns = [
+        parts = [
             table.take(pa.array(column[start : start + _BATCH_ROWS]))
             for table, column in zip(tables, codes, strict=True)
         ]
-        lines = pc.binary_join_element_wise(*columns, separator)
+        lines = pc.binary_join_element_wise(*parts, separator)
         ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
         stream.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
 
@@ -165,6 +176,7 @@ def write_parquet(
     records: NDArray[np.int32],
     weights: NDArray[np.float64] | None,
     weight_column: str,
+    numbers: Numbers = NONE_DRAWN,
 ) -> None:
     """Write records as Parquet. Parameters as for `write_csv`.
 
@@ -172,7 +184,7 @@ def write_parquet(
     """
     import pyarrow.parquet as pq
 
-    pq.write_table(records_table(schema, records, weights, weight_column), stream)
+    pq.write_table(records_table(schema, records, weights, weight_column, numbers), stream)
 
 
 def write_answers_csv(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
@@ -190,7 +202,11 @@ def write_answers_parquet(stream: IO[bytes], answers: NDArray[np.float64]) -> No
 
 
 def records_table(
-    schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float64] | None, weight_column: str
+    schema: Schema,
+    records: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    weight_column: str,
+    numbers: Numbers = NONE_DRAWN,
 ) -> pa.Table:
     """Return records as columns of text, int64, double or bool as the values are; missing values are null.
 
@@ -198,10 +214,10 @@ def records_table(
     """
     import pyarrow as pa
 
-    columns = [
-        _arrow_values(attribute).take(pa.array(np.ascontiguousarray(records[:, position])))
-        for position, attribute in enumerate(schema.attributes)
-    ]
+    columns = []
+    for place, attribute in enumerate(schema.attributes):
+        values, codes = _decoded(attribute, records[:, place], numbers.get(place))
+        columns.append(_arrow_values(attribute, values).take(pa.array(codes)))
     names = list(schema.names)
     if weights is not None:
         columns.append(pa.array(weights))
@@ -209,8 +225,23 @@ def records_table(
     return pa.table(columns, names=names)
 
 
-def _texts(attribute: Attribute) -> list[str]:
-    return ["" if value is None else value_text(value) for value in attribute.decoded()]
+def _decoded(
+    attribute: Attribute, codes: NDArray[np.int32], numbers: NDArray[np.float64] | None
+) -> tuple[Sequence[Value | None], NDArray[np.int32]]:
+    """Return different values of a column, that of missing last, and which of them each record has."""
+    if numbers is None:
+        return attribute.decoded(), np.ascontiguousarray(codes)
+    known, places = np.unique(numbers, return_inverse=True)  # NaN last
+    found: list[Value | None] = [
+        int(number) if attribute.integer else number for number in known[~np.isnan(known)].tolist()
+    ]
+    if attribute.missing is not None:
+        found.append(attribute.missing or None)
+    return found, places.astype(np.int32)
+
+
+def _texts(values: Sequence[Value | None]) -> list[str]:
+    return ["" if value is None else value_text(value) for value in values]
 
 
 def _cell(text: str, *, alone: bool = False) -> str:
@@ -221,11 +252,10 @@ def _cell(text: str, *, alone: bool = False) -> str:
     return f'"{doubled}"'
 
 
-def _arrow_values(attribute: Attribute) -> pa.Array:
-    """Return the value of each code as an Arrow array, null for missing."""
+def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.Array:
+    """Return values of an attribute, that of missing last, as an Arrow array, null for missing."""
     import pyarrow as pa
 
-    written: Sequence[Value | None] = attribute.decoded()
     if attribute.missing is not None:
         written = [*written[:-1], None]
     values = [value for value in written if value is not None]

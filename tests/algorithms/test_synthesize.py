@@ -348,7 +348,7 @@ def test_add_remove_publishes_n0_and_not_the_number_of_records(tmp_path: Path) -
     release(frame(), SCHEMA, "marginals:2", out=out, **{**USUAL, "neighbours": "add-remove", "n0": 177})
     for path in out.iterdir():
         text = path.read_text()
-        assert f": {ROWS}" not in text, path.name
+        assert not re.search(rf": {ROWS}(?![.\d])", text), path.name
     assert '"size": 177' in (out / "plan.json").read_text()
 
 

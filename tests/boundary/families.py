@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,13 @@ import numpy as np
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ListCounts
 from dpopt.private.measurements.halfspace_measurement import Arcs, Sides
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums
 from dpopt.private.measurements.wave_sums import WaveSums
 from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.column_counts import ColumnCounts
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
@@ -36,7 +39,17 @@ from tests import exact_halfspace_loss as points
 from tests import exact_sanitizer_loss as sanitizers
 from tests import exact_summary_loss as summaries
 from tests import tiny_lists as lists
-from tests.exact_counts_loss import AMPLE, BINS, NODES, ROWS, CountingGame, TinyTables, binned, graphs
+from tests.exact_counts_loss import (
+    AMPLE,
+    BINS,
+    NODES,
+    ROWS,
+    CountingGame,
+    TinyTables,
+    binned,
+    graphs,
+    neighbours_of,
+)
 from tests.tiny_runs import ADD_REMOVE, Table
 
 NOISES = (False, True)
@@ -240,6 +253,46 @@ BIN_FAMILY = Family(
     ],
 )
 
+# Numeric columns, of three and of two cells; a record's number may be missing in the first.
+
+NUMBERS = list(product((0, 1, 2, 3), (0, 1)))
+
+
+def column_tables() -> TinyTables:
+    def held(table: Sequence[tuple[int, int]]) -> ColumnCounts:
+        first, second = np.array(table, dtype=np.int64).reshape(-1, 2).T
+        return ColumnCounts.of(
+            [np.bincount(first, minlength=4)[:3], np.bincount(second, minlength=2)], len(table)
+        )
+
+    return TinyTables(partial(neighbours_of, NUMBERS), lambda table: table, held)
+
+
+def halves(
+    scale: float, gaussian: bool, starts: Sequence[int] = (0, 1, 3), stops: Sequence[int] = (1, 3, 4)
+) -> ColumnSums:
+    return ColumnSums("halves", scale, gaussian, np.array(starts), np.array(stops), 2)
+
+
+COLUMN_FAMILY = Family(
+    measured={
+        "halves of columns": Measured(
+            column_tables, partial(halves, starts=(0, 1, 3, 4), stops=(1, 3, 4, 5))
+        ),
+        # Half of what is charged: intervals of one column, where two were planned.
+        "halves of a column": Measured(column_tables, partial(halves, starts=(0, 1), stops=(1, 3)), ANYTHING),
+    },
+    released={},
+    runs=[],
+    questions=[
+        (
+            Measured(column_tables, halves),
+            ((0, 1), (3, 0), (2, 1)),
+            lambda gaussian: replace(halves(SCALE, gaussian), name="other halves"),
+        )
+    ],
+)
+
 # Conjunctions.
 
 LITERALS = summaries.UNIVERSES["bits"]
@@ -399,6 +452,7 @@ COEFFICIENT_FAMILY = Family(
 
 FAMILIES = {
     "bins": BIN_FAMILY,
+    "columns": COLUMN_FAMILY,
     "conjunctions": CONJUNCTION_FAMILY,
     "lists": LIST_FAMILY,
     "points": POINT_FAMILY,

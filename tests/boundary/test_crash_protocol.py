@@ -49,19 +49,22 @@ from tests.crash_runs import (
     labels_of,
     steps_of,
 )
-from tests.tiny_jobs import JOBS, SCHEMA, TABLE, asked_job, dualquery_job, measured_job
+from tests.tiny_jobs import JOBS, SCHEMA, TABLE, asked_job, dualquery_job, measured_job, numbers_job
 from tests.tiny_runs import dataset_of
 
+NUMBERS = "dualquery, numbers within bins"
 MEASURED_FIRST = "noise, number of records measured"
 EVERY = pytest.mark.parametrize("name", JOBS)
 
 
 def begun_of(name: str) -> Job | Asked:
+    if name == NUMBERS:
+        return numbers_job()
     return asked_job() if name == MEASURED_FIRST else JOBS[name]()
 
 
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("name", [*JOBS, MEASURED_FIRST])
+@pytest.mark.parametrize("name", [*JOBS, MEASURED_FIRST, NUMBERS])
 def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(tmp_path: Path, name: str, how: str) -> None:
     begun, folder = begun_of(name), tmp_path / "release"
     killed = again = 0
@@ -78,7 +81,7 @@ def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(tmp_path: Path, na
                 again += any(label.startswith(f"{SIZE}, draw 2") for label in charged_of(made))
             assert all(times == 1 for label, times in seen.items() if not _drawn_again(name, label))
     assert killed > 2 * len(first.drawn)
-    assert again == (how == "within") * {"dualquery": 2, "dqrs": 2, MEASURED_FIRST: 1}.get(
+    assert again == (how == "within") * {"dualquery": 2, NUMBERS: 2, "dqrs": 2, MEASURED_FIRST: 1}.get(
         name.removesuffix(" with one-way marginals"), 0
     )
 

@@ -100,7 +100,7 @@ class ReweightedRelease:
         """
         place, written = Path(folder), self._as_release(rows)
         make_empty(place)
-        output = write_synthetic(written.job, place, self.records)
+        output = write_synthetic(written.job, place, self.records, self.release.values)
         statement = {
             "dpopt_reweighting": 1,
             "inputs_of_the_release": self.release.job.fingerprint(),

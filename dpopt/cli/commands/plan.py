@@ -46,6 +46,7 @@ def plan(
     accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
+    values_share: options.ValuesShareOption = None,
     predict: Annotated[
         bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data."
     ] = True,
@@ -106,6 +107,7 @@ def plan(
         "reading": reading,
         "predict": predict,
         "density": density,
+        "values_share": values_share,
         "progress": TerminalProgress(),
     }
     if epsilons is not None:

@@ -46,6 +46,7 @@ def release(
     accountant: options.AccountantOption = None,
     n0: options.N0Option = None,
     density: options.DensityOption = None,
+    values_share: options.ValuesShareOption = None,
     accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False,
     rows: Annotated[
         int | None, "Write this many rows without weights; if left out, distinct records with weights."
@@ -98,6 +99,7 @@ def release(
             format=file_format or (None if declared.is_binary else _format_of(table, how)),
             predict=predict,
             density=density,
+            values_share=values_share,
         )
     _report(finished.statement, out, quiet=quiet)
 

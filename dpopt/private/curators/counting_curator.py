@@ -1,4 +1,4 @@
-"""The curator of noisy counts: of queries, bins, conjunctions, decision lists, coefficients, points, and of records."""
+"""The curator of noisy counts: of queries, bins, conjunctions, lists, coefficients, points, numeric columns, and of records."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.conjunction_measurement import (
     ConjunctionCounts,
     ConjunctionTable,
@@ -26,6 +27,7 @@ from dpopt.private.measurements.sanitizer_sums import CoefficientSums, Coefficie
 from dpopt.private.measurements.wave_sums import WaveSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
+from dpopt.private.tables.column_counts import ColumnCounts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.released import NoisyAnswers
 
@@ -40,6 +42,7 @@ MEASUREMENTS: Mapping[type, type[Closed]] = {
     CoefficientSums: CoefficientTable,
     Sides: ProjectedPoints,
     Arcs: ProjectedPoints,
+    ColumnSums: ColumnCounts,
     NumberOfRecords: Closed,
 }
 """The types of measurements whose charges are proven (docs/privacy.md), and of what each is a measurement."""
@@ -69,7 +72,7 @@ class CountingCurator(Door[Closed]):
         With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each name is
         measured once.
 
-        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18 in docs/privacy.md.
+        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.md.
 
         Raises
         ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,6 +238,12 @@ class DistributedTable(TableInFiles):
             ("_rows", rows if kept is None else kept.number),
         ):
             object.__setattr__(made, name, value)
+        return made
+
+    def _by(self, schema: Schema) -> Self:
+        """Return the same records by a schema with other bins; workers read by it, too."""
+        made = super()._by(schema)
+        object.__setattr__(made, "_reading", replace(self._reading, schema=schema))
         return made
 
     def _kept_rows(self, fits: Sequence[KeptRows | None]) -> KeptRows | None:

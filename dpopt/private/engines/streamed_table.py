@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,16 @@ class TableInFiles(PrivateDataset):
                 "this needs the table in memory, and the table is read in parts; use --engine memory (engine='memory')"
             )
         raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+    def _by(self, schema: Schema) -> Self:
+        """Return the same records by a schema that differs in the bins of numeric attributes alone, within the same bounds."""
+        held = {
+            name: getattr(self, name)
+            for kind in type(self).__mro__
+            for name in getattr(kind, "__slots__", ())
+            if name not in {"__weakref__", "_columns", "_source"}
+        }
+        return self._holding(**{**held, "_schema": schema})
 
     def _parts(self, attributes: Sequence[int]) -> Iterator[list[Codes]]:
         """Yield the codes of some attributes, batch by batch. Reads the table once, in this process."""

@@ -13,6 +13,7 @@
 | read_binary_table.py | wide tables, whatever their layout |
 | batch_reader.py | codes batch by batch; which rows are counted: those that fit, K of a person |
 | encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema |
+| encode_numbers.py | numbers themselves, for the owner's figures |
 | binary/ | wide tables of zeros and ones |
 | draft_schema.py | a schema drafted from a table, for its owner to correct |
 """

@@ -1,0 +1,237 @@
+"""Numbers within bins: what is measured of them with a share of the budget, in rounds, and what is drawn from it.
+
+The first round halves the bins of each numeric column, and each later one the halves that hold many records beside the noise.
+What a bin holds in all is taken from the synthetic records. So it is the same for every algorithm, after its last step. A round
+that was torn on file is left out. Privacy: C19 in docs/privacy.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import measurement_charge, measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import PlanError
+from dpopt.files.codec import decode, encode
+from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
+from dpopt.releases.column_values import ColumnBlocks
+from dpopt.releases.records import SyntheticRecords
+from dpopt.schema.finer import HALVINGS, dividable, finer
+from dpopt.schema.schema import Attribute, Schema
+from dpopt.transcript.released import NoisyAnswers
+
+VALUES_SHARE = 0.02
+"""Share of the budget for numbers within bins: of rho under zCDP, of epsilon for pure budgets."""
+_FALLS = 1.5
+"""A round gets so many times as much as the next one: its halves are wider, and more depends on them."""
+_MOST_SHARE = 0.9
+
+Measure = Callable[[ColumnSums, Charge], NoisyAnswers | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesPlan:
+    """What is measured of numbers within bins.
+
+    Attributes
+    ----------
+    share : float
+        Of the budget.
+    columns : tuple of str
+        The numeric columns of which some bin holds several numbers.
+    scales : tuple of float
+        sigma of discrete Gaussian or b of discrete Laplace noise, in records, round by round.
+    gaussian : bool
+        Which of the two.
+    """
+
+    share: float
+    columns: tuple[str, ...]
+    scales: tuple[float, ...]
+    gaussian: bool
+
+    @classmethod
+    def of(
+        cls, schema: Schema, budget: Budget, relation: NeighbouringRelation, share: float | None
+    ) -> ValuesPlan | None:
+        """Return the plan for a share of the budget; None where there is nothing to measure, or the share is 0.
+
+        Parameters
+        ----------
+        share : float or None
+            From 0 to 0.9; None: `VALUES_SHARE`, or 0 for an accountant under which it cannot be added.
+
+        Raises
+        ------
+        PlanError
+            If the share is out of range, or is given under an accountant other than zcdp and pure.
+        """
+        check_share(share)
+        added = budget.accountant in {Accountant.ZCDP, Accountant.PURE}
+        if share and not added:
+            raise PlanError(
+                "--values-share adds to the charges of a plan under zcdp or pure, found --accountant "
+                f"{budget.accountant.value}; leave it out"
+            )
+        part = (VALUES_SHARE if added else 0.0) if share is None else float(share)
+        names = tuple(schema.attributes[place].name for place in dividable(schema)) if part else ()
+        gaussian = budget.accountant is Accountant.ZCDP
+        amount = part * budget.amount / (budget.group**2 if gaussian else budget.group)
+        if not names or not amount > 0:
+            return None
+        weights = _FALLS ** -np.arange(HALVINGS, dtype=np.float64)
+        amounts = (amount * weights / weights.sum()).tolist()
+        moved = _sensitivity(len(names), relation)
+        scales = tuple(measurement_scale(moved, amount=one, gaussian=gaussian) for one in amounts)
+        return cls(part, names, scales, gaussian)
+
+    @classmethod
+    def from_json(cls, obj: object, schema: Schema) -> ValuesPlan:
+        """Read a plan back.
+
+        Raises
+        ------
+        PlanError
+            If it is damaged, or its columns are not those of the schema.
+        """
+        found = decode(cls, obj, "the plan of numbers within bins", PlanError)
+        if list(found.columns) != [schema.attributes[place].name for place in dividable(schema)]:
+            raise PlanError("the columns whose numbers are measured are not those of the schema")
+        found.charges(NeighbouringRelation.ADD_REMOVE)  # refuses scales that are none
+        return found
+
+    def charges(self, relation: NeighbouringRelation) -> list[Charge]:
+        """Return what each round costs. Privacy: C19 in docs/privacy.md."""
+        moved = _sensitivity(len(self.columns), relation)
+        return [
+            measurement_charge(_name(number), moved, scale, gaussian=self.gaussian, relation=relation)
+            for number, scale in enumerate(self.scales, start=1)
+        ]
+
+    def statement(self) -> dict[str, Any]:
+        """Return what a release says of it."""
+        noise = "Gaussian" if self.gaussian else "Laplace"
+        return {
+            **encode(self),
+            "mechanism": f"discrete {noise} noise on counts of halves of bins, in {len(self.scales)} rounds",
+            "drawn": "within each bin, by a public random generator; whole where the column is whole",
+        }
+
+    def attributes(self, schema: Schema) -> list[Attribute]:
+        """Return the attributes whose numbers are measured."""
+        return [schema.attributes[schema.names.index(name)] for name in self.columns]
+
+    def finer(self, schema: Schema) -> list[Attribute]:
+        """Return these attributes with the bins by which they are counted."""
+        return [finer(attribute) for attribute in self.attributes(schema)]
+
+
+def check_share(share: float | None) -> None:
+    """Refuse, by PlanError, a share of the budget that is none."""
+    if share is None:
+        return
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= _MOST_SHARE:
+        raise PlanError(
+            "--values-share is the share of the budget for numbers within bins, from 0 (each bin stands for one number) to "
+            f"{_MOST_SHARE:g}, found {share!r}"
+        )
+
+
+Values = Mapping[str, ColumnBlocks]
+"""For each column that was measured, what its bins hold."""
+
+
+def measured_values(
+    plan: ValuesPlan,
+    schema: Schema,
+    records: SyntheticRecords,
+    size: int,
+    relation: NeighbouringRelation,
+    measure: Measure,
+) -> Values:
+    """Measure numbers within bins, round by round; all that is asked depends on released values alone.
+
+    Parameters
+    ----------
+    records : SyntheticRecords
+        They say what each bin holds in all.
+    size : int
+        The public number of records.
+    measure : callable
+        Returns the noisy counts of a measurement, paid for by a charge of the plan; None if they were lost.
+    """
+    held, shares = records.distinct, records.weights * size
+    columns = []
+    for attribute in plan.attributes(schema):
+        codes = held[:, schema.names.index(attribute.name)]
+        counts = np.bincount(codes, weights=shares, minlength=attribute.size).astype(np.float64)
+        columns.append(ColumnBlocks.of(attribute, counts[: len(attribute.edges) - 1]))
+    noise_variance = 1.0 if plan.gaussian else 2.0
+    for number, (scale, charge) in enumerate(zip(plan.scales, plan.charges(relation), strict=True), start=1):
+        halves = [column.halves(sqrt(noise_variance) * scale) for column in columns]
+        measurement = _measurement(plan, number, columns, halves)
+        noisy = None if measurement is None else measure(measurement, charge)
+        if noisy is None:
+            continue
+        ends = np.cumsum([2 * chosen.size for chosen, _ in halves])[:-1]
+        for place, part in enumerate(np.split(noisy.values.astype(np.float64), ends)):
+            chosen, cells = halves[place]
+            columns[place] = columns[place].halved(
+                chosen, cells, part.reshape(-1, 2).T, noise_variance * scale**2
+            )
+    return dict(zip(plan.columns, columns, strict=True))
+
+
+def drawn_values(
+    values: Values, schema: Schema, written: NDArray[np.int32], weights: NDArray[np.float64] | None
+) -> dict[int, NDArray[np.float64]]:
+    """Return the numbers of measured columns for records that are written, NaN where missing, by the columns' positions."""
+    shares = np.ones(len(written)) if weights is None else weights
+    places = {name: schema.names.index(name) for name in values}
+    return {
+        places[name]: column.drawn(written[:, places[name]], shares, places[name])
+        for name, column in values.items()
+    }
+
+
+def check_values(measurement: ColumnSums, values: NoisyAnswers) -> None:
+    """Refuse, by TranscriptError, noisy counts on file that are not those of a measurement."""
+    noise = DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
+    values.check_planned(noise, measurement.scale, measurement.starts.size)
+
+
+def _measurement(
+    plan: ValuesPlan,
+    number: int,
+    columns: Sequence[ColumnBlocks],
+    halves: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> ColumnSums | None:
+    """Return both halves of the chosen blocks of all columns as intervals; None if no block is halved."""
+    starts, stops, before = [], [], 0
+    for column, (chosen, cells) in zip(columns, halves, strict=True):
+        starts.append(np.stack((column.starts[chosen], cells), axis=1).reshape(-1) + before)
+        stops.append(np.stack((cells, column.stops[chosen]), axis=1).reshape(-1) + before)
+        before += column.limits.size - 1
+    all_starts, all_stops = np.concatenate(starts), np.concatenate(stops)
+    if not all_starts.size:
+        return None
+    scale, width = plan.scales[number - 1], len(columns)
+    return ColumnSums(_name(number), scale, plan.gaussian, all_starts, all_stops, width)
+
+
+def _name(number: int) -> str:
+    return f"numbers within bins, round {number}"
+
+
+def _sensitivity(columns: int, relation: NeighbouringRelation) -> int:
+    return columns if relation is NeighbouringRelation.ADD_REMOVE else 2 * columns

@@ -1,0 +1,121 @@
+"""Finer bins of numeric attributes, by a public rule: each bin is halved, and its halves again, down to whole numbers.
+
+A bin is halved in its middle, or, where it is wide beside its distance from zero, in the middle of its logarithms: log(1 + |x|)
+of its ends. So a long tail is divided near its beginning, where most of it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
+
+HALVINGS = 8
+"""How often a bin is halved at most."""
+MOST_CELLS = 60_000
+_WIDE = 4.0
+"""A bin without zero inside is halved by logarithms if the 1 + |x| of its ends are so many times apart."""
+_Numbers = NDArray[np.float64]
+
+
+def scaled(numbers: _Numbers) -> _Numbers:
+    """Return numbers on the logarithmic scale: log(1 + |x|), with the sign of x."""
+    return np.asarray(np.sign(numbers) * np.log1p(np.abs(numbers)))
+
+
+def unscaled(numbers: _Numbers) -> _Numbers:
+    """Return the numbers of which `scaled` gives these."""
+    return np.asarray(np.sign(numbers) * np.expm1(np.abs(numbers)))
+
+
+def are_wide(low: _Numbers, high: _Numbers) -> NDArray[np.bool_]:
+    """Return which intervals are divided on the logarithmic scale."""
+    near, far = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    return np.asarray(((low >= 0) | (high <= 0)) & (1 + far > _WIDE * (1 + near)))
+
+
+def middles(low: _Numbers, high: _Numbers, *, whole: bool) -> _Numbers:
+    """Return where intervals [low, high) are halved; NaN where they are not: one whole number, or no number in between.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middles(np.array([20.0, 0, 7]), np.array([30.0, 1000, 8]), whole=True)
+    array([25., 31., nan])
+    """
+    found = np.where(are_wide(low, high), unscaled((scaled(low) + scaled(high)) / 2), low / 2 + high / 2)
+    if whole:
+        found = np.clip(np.ceil(found), low + 1, high - 1)
+    return np.asarray(np.where((found > low) & (found < high), found, np.nan))
+
+
+def limits(attribute: Attribute) -> _Numbers:
+    """Return the edges of a numeric attribute; of whole numbers the least of each bin, and the one after the last."""
+    edges = np.array(attribute.edges, dtype=np.float64)
+    if not attribute.integer:
+        return edges
+    return np.append(np.ceil(edges[:-1]), np.floor(edges[-1]) + 1)
+
+
+def fine_limits(attribute: Attribute) -> _Numbers:
+    """Return the limits of the finer bins of a numeric attribute, those of its own bins among them, increasing.
+
+    Examples
+    --------
+    >>> fine_limits(Attribute("age", AttributeKind.NUMERIC, edges=(0, 1, 3), integer=True))
+    array([0., 1., 2., 4.])
+
+    The last bin is closed, and the last number is never alone: two edges would be the same.
+    """
+    found = limits(attribute)
+    most = max(0, int(np.log2(MOST_CELLS / (found.size - 1)))) if found.size <= MOST_CELLS else 0
+    for _ in range(min(HALVINGS, most)):
+        new = middles(found[:-1], found[1:], whole=attribute.integer)
+        if attribute.integer and new[-1] >= attribute.edges[-1]:
+            new[-1] = np.ceil(attribute.edges[-1]) - 1
+        new = new[new > found[:-1]]
+        if not new.size:
+            break
+        found = np.sort(np.concatenate((found, new)))
+    return found
+
+
+def finer(attribute: Attribute) -> Attribute:
+    """Return a numeric attribute with finer bins: every bin of it is a union of these."""
+    inner = np.setdiff1d(fine_limits(attribute), limits(attribute))
+    edges = np.sort(np.concatenate((np.array(attribute.edges), inner)))
+    return replace(attribute, edges=tuple(edges.tolist()), representatives=(), occurring=None)
+
+
+def dividable(schema: Schema) -> list[int]:
+    """Return the positions of the numeric attributes of which some bin holds several numbers.
+
+    Columns that a rule compares by representatives are left out: the rule holds for those numbers, and not for all others.
+    """
+    if schema.is_binary:
+        return []
+    fixed = set(_compared_as_written(schema.to_json()["rules"])) if schema.rules else set()
+    return [
+        place
+        for place, attribute in enumerate(schema.attributes)
+        if attribute.kind is AttributeKind.NUMERIC
+        and attribute.name not in fixed
+        and fine_limits(attribute).size > len(attribute.edges)
+    ]
+
+
+def _compared_as_written(rules: object, *, inside: bool = False) -> Iterator[str]:
+    """Yield all texts in comparisons by representatives, the names of their columns among them."""
+    if isinstance(rules, str) and inside:
+        yield rules
+    elif isinstance(rules, dict):
+        inside = inside or rules.get("by") == "representative"
+        for part in rules.values():
+            yield from _compared_as_written(part, inside=inside)
+    elif isinstance(rules, list):
+        for part in rules:
+            yield from _compared_as_written(part, inside=inside)

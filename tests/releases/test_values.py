@@ -1,0 +1,161 @@
+"""Numbers within bins, from the share of the budget to the files of a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.synthesize import release as release_table
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import encode
+from dpopt.private.readers.read_table import read_table
+from dpopt.releases.values import VALUES_SHARE, ValuesPlan
+from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare
+from tests.tiny_runs import ADD_REMOVE, REPLACE
+
+SCHEMA = Schema(
+    (
+        Attribute("town", AttributeKind.CATEGORICAL, ("north", "south")),
+        Attribute("age", AttributeKind.NUMERIC, edges=(0, 30, 60, 100), integer=True, missing="?"),
+        Attribute("cost", AttributeKind.NUMERIC, edges=(0, 1_000, 5_000, 100_000)),
+        Attribute(
+            "visits", AttributeKind.NUMERIC, edges=(0, 1, 2, 3), integer=True, representatives=(0, 1, 2)
+        ),
+    )
+)
+BUDGET = Budget(1.0, 1e-9, None, Accountant.ZCDP)
+
+
+def frame(rows: int = 20_000) -> pd.DataFrame:
+    generator = np.random.default_rng(1)
+    ages = generator.normal(41, 9, rows).round().clip(0, 100)
+    return pd.DataFrame(
+        {
+            "town": np.where(generator.random(rows) < 0.3, "north", "south"),
+            "age": [None if missing else int(age) for age, missing in zip(ages, ages % 10 == 7, strict=True)],
+            "cost": np.exp(generator.normal(6.5, 1.3, rows)).clip(0, 100_000),
+            "visits": generator.integers(0, 3, rows),
+        }
+    )
+
+
+def released(out: Path | None = None, **more: Any) -> SyntheticRelease:
+    terms = {"epsilon": 1.0, "delta": 1e-9, "algorithm": "projection", "predict": False, "n0": 20_000}
+    return release_table(frame(), SCHEMA, "marginals:2", out=out, **{**terms, **more})
+
+
+@pytest.mark.parametrize("accountant", [Accountant.ZCDP, Accountant.PURE])
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
+def test_a_share_of_the_budget_is_planned_and_no_more(accountant: Accountant, relation: Any) -> None:
+    budget = Budget(1.0, 1e-9 if accountant is Accountant.ZCDP else 0.0, None, accountant)
+    plan = ValuesPlan.of(SCHEMA, budget, relation, 0.1)
+    assert plan is not None
+    assert plan.columns == ("age", "cost")
+    spent = budget.spent(plan.charges(relation))
+    part = (spent.rho if accountant is Accountant.ZCDP else spent.epsilon) / budget.amount
+    assert part == pytest.approx(0.1, rel=1e-6)
+    assert part <= 0.1
+    assert ValuesPlan.from_json(encode(plan), SCHEMA) == plan
+
+
+def test_a_person_of_many_rows_costs_the_same_share() -> None:
+    budget = Budget(1.0, 1e-9, None, Accountant.ZCDP, rows_per_person=5)
+    plan = ValuesPlan.of(SCHEMA, budget, ADD_REMOVE, None)
+    assert plan is not None
+    assert budget.spent(plan.charges(ADD_REMOVE)).rho == pytest.approx(VALUES_SHARE * budget.amount, rel=1e-6)
+
+
+def test_what_has_one_number_in_each_bin_pays_nothing() -> None:
+    for attributes in (
+        SCHEMA.attributes[:1],
+        (Attribute("x", AttributeKind.NUMERIC, edges=(0, 1, 2), integer=True),),
+    ):
+        assert ValuesPlan.of(Schema(attributes), BUDGET, ADD_REMOVE, None) is None
+    assert ValuesPlan.of(SCHEMA, BUDGET, ADD_REMOVE, 0.0) is None
+    assert ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.THEOREM), ADD_REMOVE, None) is None
+
+
+def test_columns_that_a_rule_compares_as_they_are_written_keep_their_representatives() -> None:
+    rule = Rule(compare("visits", "<=", "age", by="representative", missing="holds"))
+    plan = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(rule,)), BUDGET, ADD_REMOVE, None)
+    assert plan is not None
+    assert plan.columns == ("cost",)
+    free = Rule(compare("visits", "<=", "age", by="every value", missing="holds"))
+    plan = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(free,)), BUDGET, ADD_REMOVE, None)
+    assert plan is not None
+    assert plan.columns == ("age", "cost")
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.95, True, "much", float("nan")])
+def test_a_share_that_is_none_is_refused_before_anything_is_read(share: Any) -> None:
+    with pytest.raises(PlanError, match="values-share is the share of the budget"):
+        released(values_share=share)
+
+
+def test_a_share_under_an_accountant_that_cannot_add_it_is_refused() -> None:
+    with pytest.raises(PlanError, match="under zcdp or pure"):
+        ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.THEOREM), ADD_REMOVE, 0.1)
+
+
+def test_a_release_has_means_and_quartiles_within_three_percent(tmp_path: Path) -> None:
+    """With noise: a mean is off by 3 % of the bin it lies in for one run in more than 10^6, by the noise of all rounds."""
+    release = released(tmp_path / "out", values_share=0.3)
+    columns = evaluate(release, read_table(frame(), SCHEMA))["columns"]
+    for name, edges in (("age", 30), ("cost", 1_000)):
+        real, own = columns[name]["real"], columns[name]["synthetic"]
+        allowed = 0.06 * max(real["mean"], edges)
+        assert abs(real["mean"] - own["mean"]) < allowed
+        assert np.abs(np.subtract(real["quartiles"], own["quartiles"])).max() < allowed
+    budget = json.loads((tmp_path / "out" / "release.json").read_text())["privacy"]
+    assert budget["rho"] <= BUDGET.amount
+    assert sum("numbers within bins" in charge["label"] for charge in budget["charges"]) == 8
+
+
+def test_files_frames_and_replays_have_the_same_numbers(tmp_path: Path) -> None:
+    release = released(tmp_path / "out")
+    written = pd.read_csv(tmp_path / "out" / "synthetic.csv", na_values="?")
+    shown = release.to_pandas()
+    for frame_of in (shown, load(tmp_path / "out").to_pandas()):
+        for name in ("age", "cost", "visits"):
+            assert np.array_equal(written[name], frame_of[name], equal_nan=True)
+    replay(tmp_path / "out", tmp_path / "again")
+    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+    ages, costs = written["age"].dropna(), written["cost"]
+    assert (ages == ages.round()).all()
+    assert ages.nunique() > 20
+    assert costs.between(0, 100_000).all()
+    again = read_table(
+        written.drop(columns="weight", errors="ignore"), SCHEMA
+    )  # numbers stay in the bins of their records
+    assert [
+        column.tolist() for column in again._columns
+    ] == release.records.distinct.T.tolist() or "weight" not in written
+    said = json.loads((tmp_path / "out" / "release.json").read_text())["values"]
+    assert said["share"] == VALUES_SHARE
+    assert "discrete Gaussian noise" in said["mechanism"]
+
+
+def test_without_a_share_bins_are_their_representatives(tmp_path: Path) -> None:
+    release = released(tmp_path / "out", values_share=0)
+    assert set(release.to_pandas()["cost"]) <= set(SCHEMA.attributes[2].representatives)
+    assert "values" not in release.statement
+    assert release.ledger.spent().rho == pytest.approx(BUDGET.amount, rel=1e-3)
+
+
+def test_other_columns_or_scales_on_file_are_refused() -> None:
+    plan = ValuesPlan.of(SCHEMA, BUDGET, ADD_REMOVE, None)
+    assert plan is not None
+    with pytest.raises(PlanError, match="not those of the schema"):
+        ValuesPlan.from_json({**encode(plan), "columns": ["age"]}, SCHEMA)
+    with pytest.raises(AccountingError, match="scale"):
+        ValuesPlan.from_json({**encode(plan), "scales": [-1.0]}, SCHEMA)
