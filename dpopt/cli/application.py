@@ -75,14 +75,23 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "on_invalid",
         "person",
         "rows_per_person",
+    ),
+    "Wide tables of zeros and ones": (
+        "binary_columns",
+        "names",
+        "density",
         "layout",
         "first_item",
         "pair_columns",
     ),
+    "How privacy is counted": ("rho", "neighbours", "accountant", "n0"),
+    "DualQuery by its paper": ("accuracy", "confidence"),
     "Solver": ("solver", "work", "seconds", "seed"),
     "How the run goes on": ("engine", "timings", "log", "quiet"),
 }
 """Options that are shown apart from the others, in every command that has them."""
+ALWAYS_SHOWN = ("Solver",)
+HELP_ALL = "--help-all"
 
 
 @dataclass(frozen=True)
@@ -110,30 +119,41 @@ def _options_of_algorithms() -> dict[str, tuple[Any, Option]]:
 
 
 class _OfAnAlgorithm(typer.core.TyperCommand):
-    """A command whose help shows the options of the algorithm that is named, and none of those of others."""
+    """A command whose help shows the options that most releases need, and those of the algorithm that is named.
+
+    `--help-all` shows also the panels for tables, accounting and runs of other kinds; never options of other algorithms.
+    """
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]  # as above
         """Note which algorithm is named, wherever help is asked for."""
         named = [word.partition("=")[2] for word in args if word.startswith("--algorithm=")]
         named += [word for before, word in itertools.pairwise(args) if before == "--algorithm"]
         ctx.meta[_OfAnAlgorithm.__name__] = named[-1] if named else AUTO
-        return super().parse_args(ctx, args)
+        ctx.meta[HELP_ALL] = HELP_ALL in args
+        return super().parse_args(ctx, ["--help" if word == HELP_ALL else word for word in args])
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # as above
         """Print the help without the options of other algorithms."""
         asked, every = ctx.meta[_OfAnAlgorithm.__name__], self.params
         kind = OPTIONS.get(asked, OPTIONS[AUTO])
         own, of_others = kind.known, _options_of_algorithms()
-        self.params = []
+        self.params, left_out = [], set()
         for parameter in every:
             shown: Any = copy.copy(parameter)
             if parameter.name in own:
                 shown.help, shown.default = own[parameter.name][1].text, getattr(kind(), parameter.name)
                 shown.rich_help_panel = f"Options of {kind.algorithm}"
-            if parameter.name in own or parameter.name not in of_others:
+            panel = getattr(shown, "rich_help_panel", None)
+            apart = panel in PANELS and panel not in ALWAYS_SHOWN and not ctx.meta[HELP_ALL]
+            if parameter.name in own or (parameter.name not in of_others and not apart):
                 self.params.append(shown)
+            elif parameter.name not in of_others:
+                left_out.add(str(panel))
         try:
             super().format_help(ctx, formatter)
+            if left_out:
+                titles = [title[0].lower() + title[1:] for title in PANELS if title in left_out]
+                typer.echo(f" {HELP_ALL} shows more options: {'; '.join(titles)}.\n")
         finally:
             self.params = every
 

@@ -29,7 +29,7 @@ from dpopt.queries.workloads.workload import Workload
 
 RECORDS = 5_000
 SWEEPS = 1
-MOST_CLAUSES = 50_000
+MOST_CLAUSES = 10_000
 _EULER = 0.5772156649015329
 
 
@@ -40,7 +40,7 @@ def predict_measured(
 
     Noise alone has errors that do not depend on the data; residuals have a formula (expected.py). Other plans are played on
     public populations. Noise is scaled to a population of 20,000 records, and where fits are smoothed, fewer records are fitted
-    in fewer sweeps, which changes errors by a few per cent. Of more than 50,000 clauses a public random part is measured, with
+    in fewer sweeps, which changes errors by a few per cent. Of more than 10,000 clauses a public random part is measured, with
     less noise, so that the part says as much about the population as all of them.
     """
     if plan.stages:

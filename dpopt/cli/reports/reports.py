@@ -149,7 +149,8 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
     if predicted is not None:
         rounds = predicted.get("simulated_rounds")
         fewer = "" if rounds is None else f", {rounds:,} rounds"
-        how = f"simulated on public synthetic data{fewer}, no bound"
+        asked = f", {predicted['simulated_queries']:,} queries" if "simulated_queries" in predicted else ""
+        how = f"simulated on public synthetic data{asked}{fewer}, no bound"
         if predicted.get("low") is not None:
             how = predicted["kind"]
         lines.append(f"predicted: {_expected(predicted)} ({how})")
