@@ -22,7 +22,7 @@ OWNERS = {"draft.json", "timings.json", "run.log", "later.log"}
 """What depends on the table without a charge."""
 
 READ = set(
-    words("--budget --schema --names --hierarchy --release --evaluate --query-file --data --histogram")
+    words("--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram")
 )
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
@@ -56,6 +56,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         run,
         ["resume", out / "new" / "run", table, "--timings", out / "timings.json", "--log", out / "later.log"],
         ["replay", out / "new" / "run", "-o", out / "again"],
+        ["plan", "--schema", schema, "--n0", 200, *spent, out / "plan.json"],
         [*wide, "--out", out / "wide"],
         [*wide, "--out", out / "baskets", "--format", "baskets"],
         ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],

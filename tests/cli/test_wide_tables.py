@@ -83,6 +83,7 @@ def test_a_schema_file_of_a_wide_table_serves_as_well(tmp_path: Path) -> None:
 
 def test_a_plan_needs_the_number_of_columns_alone() -> None:
     more = ["--epsilon", 1, "--delta", "1e-6", "--n", 1000, "--algorithm", "dualquery", "--no-predict"]
+    more += ["--density", 0.5]
     text = succeed("plan", "--binary-columns", 200_000, *QUERIES, *more)
     assert text.startswith("DualQuery: T = ")
     explained = json.loads(succeed("plan", "--binary-columns", 200_000, *QUERIES, *more, "--json"))
@@ -248,17 +249,14 @@ def test_a_replay_says_what_it_compared(tmp_path: Path) -> None:
 def test_a_plan_says_how_the_table_is_handed_over() -> None:
     asked = ["plan", "--binary-columns", 5000, *QUERIES, "--n", 30_000, "--epsilon", 1, "--delta", 1e-6]
     asked += ["--algorithm", "dualquery", "--no-predict", "--json"]
-    found = {
-        layout: json.loads(succeed(*asked, *(["--layout", layout] if layout else [])))
-        for layout in (None, "npz", "bits")
-    }
-    assert found["npz"]["plan"]["step"] == "2.5"
-    assert found["npz"]["assumed"]["density"] == 0.008
-    assert found[None]["plan"] == found["bits"]["plan"]
-    assert found["bits"]["assumed"]["density"] is None
-    declared = json.loads(succeed(*asked, "--layout", "npz", "--density", 0.5))
-    assert declared["plan"] == found["bits"]["plan"]
-    assert declared["declared"] == {"density": 0.5}
+    sparse = json.loads(succeed(*asked, "--layout", "npz"))
+    assert sparse["plan"]["step"] == "2.5"
+    assert sparse["assumed"]["density"] == 0.008
+    for unknown in ([], ["--layout", "bits"]):
+        assert "no share of ones is declared" in refuse(*asked, *unknown)
+        declared = json.loads(succeed(*asked, *unknown, "--density", 0.5))
+        assert declared["plan"]["step"] == "0.4"
+        assert declared["declared"] == {"density": 0.5}
     assert "the layout of a wide table is one of" in refuse(*asked, "--layout", "csv")
 
 
