@@ -135,7 +135,8 @@ def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) 
         Gaussian noise with an accountant other than 'zcdp' (discrete Gaussian noise of parameter sigma is not
         1/sigma-GDP, and a concentrated charge means nothing to the other theorems); charges under different relations.
     """
-    relation = extra[0].relation if extra else NeighbouringRelation.ADD_REMOVE
+    known = (*extra, *budget.earlier)
+    relation = known[0].relation if known else NeighbouringRelation.ADD_REMOVE
     if gaussian and budget.accountant is not Accountant.ZCDP:
         raise AccountingError(
             f"Gaussian noise: found the accountant {budget.accountant.value!r}, expected 'zcdp'; use it, or Laplace noise"

@@ -25,6 +25,7 @@ from dpopt.solvers.local_search.search import LocalSearch
 
 # What the compiler logs when a kernel is used for the first time is no message of dpopt, and comes once for each process.
 logging.getLogger("numba").setLevel(logging.WARNING)
+logging.getLogger("filelock").setLevel(logging.WARNING)  # names a lock by its address in memory
 
 Seen = tuple[list[str], dict[str, bytes]]
 """What was seen of a run in its order, and the files that it wrote."""

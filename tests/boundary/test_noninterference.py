@@ -673,7 +673,8 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_finished_folder(
             )
         outcomes.append((watcher.seen, contents(out)))
     assert outcomes[0] == outcomes[1]
-    assert (b'"numbers within bins, round 1"' in outcomes[0][1]["release.json"]) is (algorithm != NOISE)
+    # Where epsilon is small, so few records are not worth a measurement of how they lie within bins.
+    assert (b'"numbers within bins, round 1"' in outcomes[0][1]["release.json"]) is solved
     assert not solved or any(text.startswith("program") for text in outcomes[0][0])
 
 

@@ -12,13 +12,19 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.registry import ALGORITHMS
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthesize import release as release_table
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import encode
 from dpopt.private.readers.read_table import read_table
+from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.job import Job
+from dpopt.releases.progress import Silent
 from dpopt.releases.values import VALUES_SHARE, ValuesPlan
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -159,3 +165,34 @@ def test_other_columns_or_scales_on_file_are_refused() -> None:
         ValuesPlan.from_json({**encode(plan), "columns": ["age"]}, SCHEMA)
     with pytest.raises(AccountingError, match="scale"):
         ValuesPlan.from_json({**encode(plan), "scales": [-1.0]}, SCHEMA)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("delta", [1e-9, None])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_plan_leaves_its_share_and_both_keep_the_budget(
+    algorithm: str, delta: float | None, relation: str
+) -> None:
+    """What an algorithm plans without a share it plans beside one; together they cost the budget at most, and not much less."""
+    terms = {"epsilon": 2.0, "delta": delta, "neighbours": relation, "predict": False}
+    narrow = Schema(SCHEMA.attributes[:2])
+    workload = parse_workload("marginals:2", narrow)
+
+    def planned(share: float) -> Job:
+        of = Terms.of(algorithm, values_share=share, **terms)
+        plan, statement = plan_and_statement(of, 20_000, workload, Silent())
+        return Job(plan, narrow, workload, of.output(narrow), statement)
+
+    try:
+        alone = planned(0.0)
+    except (PlanError, AccountingError) as refused:
+        with pytest.raises(type(refused)):
+            planned(0.2)
+        return
+    beside = planned(0.2)
+    ledger = beside.ledger(None)  # refuses more than the budget
+    assert (beside.values is None) is alone.answers_only
+    budget = beside.plan.budget
+    assert budget == alone.plan.budget
+    assert len(ledger.reserved) == len(beside.plan.charges()) + (0 if alone.answers_only else 8)
+    assert budget.spent(beside.plan.charges()).epsilon <= budget.spent(alone.plan.charges()).epsilon
