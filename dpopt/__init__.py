@@ -17,6 +17,7 @@ releases      what every release shares: files, output, ledgers, progress
 algorithms    releases of records: plan, run, release
 synopses      releases that answer queries, without records: histograms, intervals, summaries, ...
 comparison    solvers compared on the same problems
+reports       a release as a page for people, with or without its table
 cli           the command line
 files         reading and writing files, with limits
 arrays        read-only arrays
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from dpopt.queries.clauses import Clauses as Clauses
     from dpopt.queries.workloads.workload import Workload as Workload
     from dpopt.queries.workloads.workload import parse_workload as parse_workload
+    from dpopt.reports.report import report as report
     from dpopt.schema.attribute import Attribute as Attribute
     from dpopt.schema.attribute import AttributeKind as AttributeKind
     from dpopt.schema.rules.rule import Rule as Rule
@@ -139,6 +141,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "read_table": "dpopt.private.readers.read_table",
     "release": "dpopt.algorithms.synthesize",
     "replay": "dpopt.algorithms.replay",
+    "report": "dpopt.reports.report",
     "resume": "dpopt.algorithms.synthesize",
     "reweight_release": "dpopt.algorithms.after.reweighted_release",
     "sanitize": "dpopt.synopses.sanitizers.release_sanitizer",
@@ -149,7 +152,7 @@ _PUBLIC_NAMES: dict[str, str] = {
 
 _ROOMS = (
     "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files",
-    "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases",
+    "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases", "reports",
     "schema", "solvers", "synopses", "threads", "transcript", "version",
 )  # fmt: skip
 

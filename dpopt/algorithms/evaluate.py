@@ -204,6 +204,14 @@ class _Judged:
         return cls(schema, workload, workload.queries, answers, own, lambda: numeric_figures(own.dataset))
 
 
+def answers_on_workload(
+    finished: SyntheticRelease,
+) -> tuple[Clauses | MarginalSet, Answers | TableAnswers, RecordAnswers | None]:
+    """Return the queries of a release, where its answers come from, and where those of its records do, if it has any."""
+    judged = _Judged.of_release(finished)
+    return judged.queries, judged.answers["release"], answers_of_records(finished)
+
+
 def answers_of_records(finished: SyntheticRelease) -> RecordAnswers | None:
     """Return where the answers of synthetic records come from, as they are written; None without records that decode."""
     if finished.synthetic is None or finished.job.plan.encoding is Encoding.BITS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding
 from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
-from dpopt.releases.run import Outcome
+from dpopt.releases.run import MeasuredMarginals, Outcome
 from dpopt.releases.table_output import write_answers, write_records
 from dpopt.releases.values import Values, drawn_values
 from dpopt.releases.wide_output import ones_of, write_wide
@@ -53,6 +53,8 @@ class SyntheticRelease:
         The contents of release.json.
     values : Mapping
         For each numeric column that was measured within its bins, what these hold.
+    measured : callable or None
+        Gives what was measured of marginals over one and two attributes; None where no counts were measured.
     """
 
     job: Job
@@ -62,6 +64,7 @@ class SyntheticRelease:
     ledger: Ledger
     statement: Mapping[str, Any]
     values: Values = field(default_factory=dict)
+    measured: Callable[[], MeasuredMarginals] | None = None
 
     def __repr__(self) -> str:
         spent = self.ledger.spent()
@@ -218,7 +221,14 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
         # Times are made equal before the release has its name: a kill in between could never be made good.
         write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
     return SyntheticRelease(
-        job, outcome.rounds, outcome.records, outcome.answers, outcome.ledger, statement, outcome.values
+        job,
+        outcome.rounds,
+        outcome.records,
+        outcome.answers,
+        outcome.ledger,
+        statement,
+        outcome.values,
+        outcome.measured,
     )
 
 

@@ -8,4 +8,5 @@ of every page stand in base.html; a new page is a template beside it that extend
 | page.py | a template and values to a page |
 | base.html | the frame and the style of every page |
 | draft.html, draft_columns.html | the review of a drafted schema; its table alone, as notebooks show it |
+| report.html, report_charts.html | a release, with or without its table; the marks of its pictures |
 """

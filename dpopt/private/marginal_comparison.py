@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from dpopt.errors import PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.evaluation import CELLS, TableAnswers
 from dpopt.private.tables.dataset import PrivateDataset, Progress
+from dpopt.queries.associations import correlation, cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.attribute import Attribute, AttributeKind
@@ -123,7 +124,7 @@ def _compared(
     if len(columns) == 1:
         score = 1 - (_cumulative(columns[0], real, own) if _is_numeric(columns[0]) else distance)
         return NonPrivateMarginal(attributes, distance, sampling, score, real=kept[0], own=kept[1])
-    correlations = [_correlation(columns, shares) for shares in both]
+    correlations = [correlation(columns[0], columns[1], shares) for shares in both]
     score = 1 - distance
     if correlations[0] is not None and correlations[1] is not None:
         score = 1 - abs(correlations[0] - correlations[1]) / 2
@@ -151,37 +152,3 @@ def _cumulative(column: Attribute, real: Numbers, own: Numbers) -> float:
     return (
         float(np.abs(np.cumsum(known[0] - known[1])).max()) if len(known) == 2 else float(real[-1] != own[-1])
     )
-
-
-def _correlation(columns: Sequence[Attribute], shares: Numbers) -> float | None:
-    """Return Pearson's correlation of two columns of numbers, None where there is none; missing numbers are left aside."""
-    if not all(map(_is_numeric, columns)):
-        return None
-    one, other = (np.array(column.representatives) for column in columns)
-    known = shares[: one.size, : other.size]
-    total = known.sum()
-    if total <= 0:
-        return None
-    one = one - known.sum(axis=1) @ one / total
-    other = other - known.sum(axis=0) @ other / total
-    variances = float(known.sum(axis=1) @ one**2) * float(known.sum(axis=0) @ other**2)
-    return float(one @ known @ other) / sqrt(variances) if variances > 0 else None
-
-
-def cramers_v(shares: Numbers) -> float:
-    """Return Cramer's V of two columns, given the shares (n, m) of their values: 0 for independent ones, 1 at most.
-
-    Values that do not occur are left aside; 0 where a column has one value only. Source: Cramer 1946, section 21.9.
-
-    Examples
-    --------
-    >>> cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), cramers_v(np.array([[0.25, 0.25], [0.25, 0.25]]))
-    (1.0, 0.0)
-    """
-    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-    some = shares[np.ix_(rows > 0, columns > 0)]
-    if min(some.shape) < 2:
-        return 0.0
-    expected = np.outer(rows[rows > 0], columns[columns > 0])
-    squared = float(((some - expected) ** 2 / expected).sum()) / (min(some.shape) - 1)
-    return min(1.0, sqrt(squared))

@@ -17,7 +17,7 @@ Numbers = NDArray[np.float64]
 
 MOST_RECORDS = 50_000
 """Records that a model is trained on, or that are searched for near ones: rows at equal distances of a larger table."""
-_TESTED = 0.3
+_TESTED, _TREES = 0.3, 50
 _SCATTER = np.uint64(2_654_435_761)  # 2^32 over the golden ratio
 _MOST_CATEGORIES = 255  # of a column that scikit-learn takes as categories
 _DISTANCES, _AT_ONCE = 500, 50
@@ -87,7 +87,8 @@ def compare_predictions(
     ImportError
         If scikit-learn is not installed.
     """
-    import sklearn.ensemble  # noqa: F401  its absence is found before records are read
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  missed before records are read
+    from threadpoolctl import threadpool_limits
 
     records = _sample(dataset, schema, MOST_RECORDS)
     attribute = schema.attributes[target]
@@ -104,8 +105,9 @@ def compare_predictions(
     ):
         return None
     learn = _regression if numeric else _classification
-    own = learn(schema, target, synthetic, weights, tested)
-    real = learn(schema, target, trained, np.ones(len(trained)), tested)
+    with threadpool_limits(1):  # threads that wait for each other on a busy machine take ten times as long
+        own = learn(schema, target, synthetic, weights, tested)
+        real = learn(schema, target, trained, np.ones(len(trained)), tested)
     measure = "R squared" if numeric else "accuracy"
     return NonPrivatePrediction(
         attribute.name, measure, len(trained), len(tested), own[0], real[0], real[1], own[2], real[2]
@@ -132,7 +134,7 @@ def _classification(
 
     used, categories = _features(schema, target)
     model = HistGradientBoostingClassifier(
-        categorical_features=categories, early_stopping=False, random_state=0
+        categorical_features=categories, early_stopping=False, max_iter=_TREES, random_state=0
     )
     model.fit(records[:, used], records[:, target], sample_weight=weights)
     truth = tested[:, target]
@@ -155,7 +157,7 @@ def _regression(
     used, categories = _features(schema, target)
     numbers = np.array([*schema.attributes[target].representatives, np.nan])
     model = HistGradientBoostingRegressor(
-        categorical_features=categories, early_stopping=False, random_state=0
+        categorical_features=categories, early_stopping=False, max_iter=_TREES, random_state=0
     )
     model.fit(records[:, used], numbers[records[:, target]], sample_weight=weights)
     truth = numbers[tested[:, target]]

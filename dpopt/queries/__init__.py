@@ -7,6 +7,7 @@ satisfy each clause or lie in each cell. Compiled loops are imported by their us
 | file | what it holds |
 |---|---|
 | marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses, some at a time |
+| associations.py | Cramer's V and correlation from the shares of pairs of values |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
 | conjunctions/ | conjunctions of few literals, and monomials |
 | counting/ | exact counts on arrays, by whatever kernel is the cheapest |

@@ -86,6 +86,22 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MeasuredMarginals:
+    """What was measured of marginals over one and two attributes, noise and all: released values.
+
+    Attributes
+    ----------
+    shares : Mapping
+        By attribute: the noisy share of every code, (size,); NaN where nothing was measured. They may lie outside 0 .. 1.
+    deviations : Mapping
+        By attributes, one or two: the standard deviation of the noise of each cell, as a share.
+    """
+
+    shares: Mapping[int, NDArray[np.float64]]
+    deviations: Mapping[tuple[int, ...], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """What a run ended with; a function of plan and transcript alone.
 
@@ -103,6 +119,8 @@ class Outcome:
         What the algorithm adds to release.json.
     values : Mapping
         For each numeric column that was measured within its bins, what these hold.
+    measured : callable or None
+        Gives what was measured of marginals over one and two attributes, with the deviation of the noise.
     """
 
     ledger: Ledger
@@ -111,6 +129,7 @@ class Outcome:
     answers: NDArray[np.float64] | None = None
     sections: Mapping[str, Any] = field(default_factory=dict)
     values: Values = field(default_factory=dict)
+    measured: Callable[[], MeasuredMarginals] | None = None
 
 
 class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere

@@ -9,8 +9,9 @@ from scipy.stats.contingency import association
 
 from dpopt.errors import PrivateDataError
 from dpopt.private import evaluation, marginal_comparison
-from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals, cramers_v
+from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 

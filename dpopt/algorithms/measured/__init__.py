@@ -7,5 +7,6 @@
 | driver.py | the measurements of counts, made or read again, and what is released of them |
 | residuals.py, known.py | the same for residuals; what the measurements so far say of all sets |
 | fitting.py | records fitted to noisy counts |
+| released_marginals.py | what was measured of one and two attributes, with the deviation of its noise |
 | simulation.py, expected.py | the errors that a plan is predicted to have; those of residuals, also given what was measured |
 """

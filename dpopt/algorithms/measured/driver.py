@@ -9,13 +9,19 @@ Mullins, Sheldon and Miklau 2022 for the score). Residuals in place of counts: r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.fitting import Answered, RecordFitter, fit_problem, release_records
+from dpopt.algorithms.measured.fitting import (
+    Answered,
+    RecordFitter,
+    fit_problem,
+    release_records,
+)
 from dpopt.algorithms.measured.plan import (
     MeasuredPlan,
     candidate_marginals,
@@ -24,6 +30,7 @@ from dpopt.algorithms.measured.plan import (
     expected_errors,
     planned_queries,
 )
+from dpopt.algorithms.measured.released_marginals import counted_marginals
 from dpopt.algorithms.measured.residuals import play_residuals
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
@@ -158,19 +165,20 @@ def play(
             on_measurement=lambda number, total: walk.progress.share(number / total),
         )
     sections: dict[str, object] = {"measured": _section(plan, answered, walk.lost)}
+    measured = partial(counted_marginals, answered, job)
     if fitter is None:
         if not answered:
             raise PlanError(
                 "the measurement was torn by an interruption: it stays charged, and there is nothing to release"
             )
         shares = np.concatenate([one.answers.values for one in answered]) / plan.size
-        return Outcome(walk.ledger, None, answers=shares, sections=sections)
+        return Outcome(walk.ledger, None, answers=shares, sections=sections, measured=measured)
 
     problem = fit_problem(job, answered)
     records, certificate = release_records(
         job, walk, problem, lambda: fitter.finish(problem, on_step=walk.progress.step)
     )
-    return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate})
+    return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate}, measured=measured)
 
 
 def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:

@@ -19,6 +19,7 @@ from dpopt.algorithms.measured.allocation import (
     likely_variances,
 )
 from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.released_marginals import measured_marginals
 from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.inference.interactions import (
     interaction_scales,
@@ -42,6 +43,7 @@ from dpopt.queries.residuals import (
     subsets_of,
 )
 from dpopt.releases.job import Job
+from dpopt.releases.run import MeasuredMarginals
 
 TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
@@ -241,6 +243,13 @@ class Known:
             variances = cell_variances(self.sets, 1 / self.precision, sets)
         values = marginals_from_residuals(self.sets, self.estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
+
+    def measured(self) -> MeasuredMarginals:
+        """Return what was measured of one and two attributes: residuals added up, with the noise that is left."""
+        places = np.flatnonzero(self.sets.widths() <= 2)
+        sets = self.sets.take(places)
+        values, deviations = self._noisy(sets)
+        return measured_marginals(sets, values, deviations, self.job.schema.sizes)
 
     def _fitting(
         self, sets: MarginalSet, values: NDArray[np.float64], weights: NDArray[np.float64]

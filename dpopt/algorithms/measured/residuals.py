@@ -67,6 +67,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
         walk.ledger,
         records,
         sections={"measured": measured, "certificate": certificate, "accuracy": accuracy},
+        measured=known.measured,
     )
 
 

@@ -1,4 +1,4 @@
-"""`dpopt replay`, `dpopt evaluate`, `dpopt inspect` and `dpopt solvers`."""
+"""`dpopt replay`, `dpopt evaluate`, `dpopt report`, `dpopt inspect` and `dpopt solvers`."""
 
 from __future__ import annotations
 
@@ -86,6 +86,43 @@ def evaluate(
         print_json(errors)
     else:
         report_errors(errors)
+
+
+@command("report")
+def report(
+    *,
+    release: Annotated[
+        Path, typer.Argument(help="Release folder, or file of a release that answers queries (.npz).")
+    ],
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The private table. With it the report holds exact figures and is for the owner only; without it the "
+            "report may be published."
+        ),
+    ] = None,
+    out: Annotated[Path, "-o", "--out", "File for the report: one page of HTML."],
+    target: Annotated[
+        str | None, "Column that models predict, trained on synthetic and on real records; needs the table."
+    ] = None,
+    title: Annotated[str | None, "Heading of the report. Public."] = None,
+    quiet: Annotated[bool, "Do not show what is being done."] = False,
+) -> None:
+    """Show a release as one page of HTML: what was spent, what it holds and, with TABLE, how good it is. No network is used."""
+    from dpopt.cli.reports.reports import console
+    from dpopt.reports.report import report as make
+
+    def show(said: str) -> None:
+        if not quiet:
+            typer.echo(f"{said} ...", err=True)
+
+    make(release, table, out=out, target=target, title=title, progress=show)
+    whose = (
+        "may be published with the release"
+        if table is None
+        else "NOT private: for the owner of the table only"
+    )
+    console().print(f"written to {out} ({whose})")
 
 
 @command("inspect")

@@ -1,0 +1,128 @@
+"""All that a report for the owner says of a release and its table. NOT private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.evaluate import answers_on_workload, compared_columns, dataset_of, evaluate
+from dpopt.algorithms.synthetic_release import SyntheticRelease, written_records
+from dpopt.private.evaluation import worst_answers
+from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
+from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.read_binary_table import AnyBinaryTable
+from dpopt.private.record_comparison import (
+    NonPrivateNearness,
+    NonPrivatePrediction,
+    compare_nearness,
+    compare_predictions,
+    default_target,
+)
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_schema
+
+WORST_QUERIES, WORST_PAIRS = 10, 4
+WIDEST_RECORDS = 200
+"""Columns beyond which no models are trained and no nearest records searched."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """A release against its table; publishing it would reveal something about records.
+
+    Attributes
+    ----------
+    evaluation : dict
+        As of `dpopt.evaluate`.
+    columns, pairs, worst_pairs : list of NonPrivateMarginal
+        All that are compared; the pairs that are furthest off, with their shares. Empty without records.
+    queries : list of (str, float, float)
+        Those with the largest errors in words, their exact and their released answers.
+    prediction : NonPrivatePrediction or None
+    nearness : NonPrivateNearness or None
+    left_out : list of str
+        Why parts are missing, a sentence each.
+    """
+
+    evaluation: dict[str, Any]
+    columns: Sequence[NonPrivateMarginal]
+    pairs: Sequence[NonPrivateMarginal]
+    worst_pairs: Sequence[NonPrivateMarginal]
+    queries: Sequence[tuple[str, float, float]]
+    prediction: NonPrivatePrediction | None
+    nearness: NonPrivateNearness | None
+    left_out: Sequence[str]
+
+
+def judge(
+    finished: SyntheticRelease,
+    table: AnyTable | AnyBinaryTable | PrivateDataset,
+    *,
+    target: str | None = None,
+    progress: Callable[[str], None] = lambda said: None,
+) -> Judgement:
+    """Return what the table says of a release.
+
+    Parameters
+    ----------
+    finished, table
+        As for `dpopt.evaluate`.
+    target : str, optional
+        Column that models predict; by default the last one of few values.
+    progress : callable
+        Called with what is done next.
+
+    Raises
+    ------
+    DpoptError
+        As `dpopt.evaluate`; SchemaError if there is no column of the name.
+    """
+    schema, job = finished.job.schema, finished.job
+    column = default_target(schema) if target is None else schema.index(target)
+    progress("reading the table")
+    dataset = dataset_of(job, table)
+    check_schema(dataset, schema)
+    progress("comparing answers, columns and pairs")
+    evaluation, (queries, answers, records) = evaluate(finished, dataset), answers_on_workload(finished)
+    worst = [
+        (job.workload.describe(one.query), one.real, one.own)
+        for one in worst_answers(dataset, queries, answers, number=WORST_QUERIES)
+    ]
+    if records is None:
+        why = "the release holds no records that decode, so that there are no columns, pairs or models to compare"
+        return Judgement(evaluation, [], [], [], worst, None, None, [why])
+    ones, twos = compared_columns(schema)
+    pairs = compare_marginals(dataset, schema, twos, records)
+    far = sorted(pairs, key=lambda one: -one.distance)[:WORST_PAIRS]
+    shown = compare_marginals(dataset, schema, [one.attributes for one in far], records, keep=True)
+    columns = compare_marginals(dataset, schema, ones, records, keep=True)
+    left_out = []
+    if len(ones) < len(schema):
+        left_out.append(f"the first {len(ones):,} of {len(schema):,} columns are compared")
+    if len(schema) > WIDEST_RECORDS or schema.is_binary:
+        left_out.append("the table is too wide for models and for a search for nearest records")
+        return Judgement(evaluation, columns, pairs, shown, worst, None, None, left_out)
+    codes, weights = _records(finished)
+    progress("training models")
+    prediction = None
+    try:
+        prediction = compare_predictions(dataset, schema, column, codes, weights)
+        if prediction is None:
+            left_out.append(
+                f"no model was trained: {schema.attributes[column].name!r} has one value only, or records are few"
+            )
+    except ImportError:
+        left_out.append("no model was trained: scikit-learn is not installed (pip install 'dpopt[report]')")
+    progress("searching nearest records")
+    nearness = compare_nearness(dataset, schema, codes)
+    return Judgement(evaluation, columns, pairs, shown, worst, prediction, nearness, left_out)
+
+
+def _records(finished: SyntheticRelease) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the codes of the records as they are written, and what each counts."""
+    codes, weights = written_records(finished.job, finished.records)
+    return codes, np.ones(len(codes)) if weights is None else weights

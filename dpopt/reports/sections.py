@@ -1,0 +1,248 @@
+"""What each section of a report shows: columns, pairs, and what the table says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.algorithms.evaluate import answers_of_records
+from dpopt.algorithms.judgement import Judgement
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.queries.associations import correlation, cramers_v
+from dpopt.queries.counting.answers import RecordAnswers
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.releases.run import MeasuredMarginals
+from dpopt.reports.charts import column_chart, dots, short, square_map, table_map
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Schema
+
+Numbers = NDArray[np.float64]
+Pairs = dict[tuple[int, ...], tuple[float | None, float | None]]
+"""Cramer's V and the correlation, by the positions of two columns."""
+
+MOST_COLUMNS, MOST_MAPPED, LARGEST_PAIR = 60, 32, 1 << 20
+"""Columns that are drawn; columns of a map of pairs; cells of a pair that is looked at. Of more, the first ones."""
+_GAUSSIAN, _LAPLACE = 1.96, 2.12  # deviations that 95 % of the noise stays within
+_WORST = 12
+
+
+def held_by(finished: SyntheticRelease) -> dict[str, Any]:
+    """Return how many records or answers a release holds."""
+    if finished.synthetic is None:
+        return {"records": None, "rows": None, "weighted": False}
+    rows = finished.job.rows
+    return {"records": len(finished.records), "rows": rows or len(finished.records), "weighted": rows is None}
+
+
+def column_charts(
+    finished: SyntheticRelease, measured: MeasuredMarginals | None, judged: Judgement | None
+) -> list[dict[str, Any]]:
+    """Return the picture of each column: shares of synthetic records, intervals of the noise, and shares of the table."""
+    schema, answers = finished.job.schema, answers_of_records(finished)
+    number = min(len(schema), MOST_COLUMNS)
+    own = None if answers is None else _one_way(schema, answers, number)
+    real = {} if judged is None else {one.attributes[0]: one for one in judged.columns}
+    noise = str(finished.statement.get("measured", {}).get("noise", ""))
+    factor = _GAUSSIAN if "Gaussian" in noise else _LAPLACE
+    charts = []
+    for place in range(number):
+        attribute, low, high, one = schema.attributes[place], None, None, real.get(place)
+        if measured is not None and place in measured.shares:
+            near, reach = measured.shares[place], factor * measured.deviations[place,]
+            low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
+        if own is None and low is None:
+            continue
+        chart = column_chart(
+            attribute, None if own is None else own[place], None if one is None else one.real, low, high
+        )
+        charts.append(
+            {
+                "name": short(attribute.name, 80),
+                "codes": attribute.size,
+                "score": None if one is None else one.score,
+                **chart,
+            }
+        )
+    return charts
+
+
+def _one_way(schema: Schema, answers: RecordAnswers, number: int) -> list[Numbers]:
+    marginals = MarginalSet(Domains.of(schema, occurring=False), np.arange(number, dtype=np.int32)[:, None])
+    return np.split(answers.on(marginals, schema.sizes), marginals.starts[1:-1])
+
+
+def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> list[dict[str, Any]]:
+    """Return maps of Cramer's V, and of correlations where two columns hold numbers: synthetic, real, and their difference."""
+    schema, answers = finished.job.schema, answers_of_records(finished)
+    places = list(range(min(len(schema), MOST_MAPPED)))
+    if answers is None or len(places) < 2:
+        return []
+    own = _associations(schema, answers, places)
+    real: Pairs = {}
+    if judged is not None:
+        real = {one.attributes: (one.association, one.correlation) for one in judged.pairs}
+    numbers = [
+        place for place in places if any(pair[1] is not None for key, pair in own.items() if place in key)
+    ]
+    maps = []
+    for which, title, shown in ((0, "Cramer's V", places), (1, "Correlation of numbers", numbers)):
+        if len(shown) < 2:
+            continue
+        names = [schema.attributes[place].name for place in shown]
+        matrices = {"synthetic": _matrix(own, shown, which)}
+        if judged is not None:
+            matrices = {"real": _matrix(real, shown, which), **matrices}
+            matrices["synthetic minus real"] = matrices["synthetic"] - matrices["real"]
+        drawn = [
+            {"caption": caption, **square_map(names, values, signed=which == 1 or "minus" in caption)}
+            for caption, values in matrices.items()
+        ]
+        maps.append({"title": title, "maps": drawn, "left_out": len(schema) - len(places)})
+    return maps
+
+
+def _associations(schema: Schema, answers: RecordAnswers, places: list[int]) -> Pairs:
+    found: Pairs = {}
+    domains, sizes = Domains.of(schema, occurring=False), schema.sizes
+    for row in places[1:]:
+        pairs = [
+            (column, row) for column in range(row) if int(sizes[row]) * int(sizes[column]) <= LARGEST_PAIR
+        ]
+        if not pairs:
+            continue
+        marginals = MarginalSet(domains, np.array(pairs, dtype=np.int32))
+        for pair, part in zip(
+            pairs, np.split(answers.on(marginals, sizes), marginals.starts[1:-1]), strict=True
+        ):
+            one, other = (schema.attributes[place] for place in pair)
+            shares = part.reshape(one.size, other.size)
+            found[pair] = cramers_v(shares), correlation(one, other, shares)
+    return found
+
+
+def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
+    """Return the lower half of a matrix over these columns; NaN where there is nothing."""
+    matrix = np.full((len(places), len(places)), np.nan)
+    at = {place: number for number, place in enumerate(places)}
+    for (column, row), values in pairs.items():
+        value = values[which]
+        if column in at and row in at and value is not None:
+            matrix[at[row], at[column]] = value
+    return matrix
+
+
+def judged_sections(
+    finished: SyntheticRelease, judged: Judgement, measured: MeasuredMarginals | None
+) -> dict[str, Any]:
+    """Return what the table says: errors beside noise and sampling, the worst queries and pairs, models, nearest records."""
+    schema = finished.job.schema
+    sizes = schema.sizes
+    known = {} if measured is None else measured.deviations
+
+    def noise(attributes: tuple[int, ...]) -> float | None:
+        """Return the distance that the noise of the measurement alone would give; None where it was not measured."""
+        if attributes not in known:
+            return None
+        cells = int(np.prod(sizes[list(attributes)].astype(np.int64)))
+        return min(1.0, known[attributes] * cells / sqrt(2 * pi))
+
+    def rows(some: Any) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes),
+                "distance": one.distance,
+                "noise": noise(one.attributes),
+                "sampling": one.sampling,
+                "score": one.score,
+            }
+            for one in some
+        ]
+
+    def points(compared: Callable[[Any], float | None]) -> dict[str, Any] | None:
+        found = []
+        for one in judged.pairs:
+            beside = compared(one)
+            if beside is not None:
+                name = " x ".join(short(schema.attributes[place].name, 30) for place in one.attributes)
+                found.append((beside, one.distance, f"{name}: {one.distance:.4f}, beside {beside:.4f}"))
+        return dots(found)
+
+    far = sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST]
+    return {
+        "evaluation": judged.evaluation,
+        "columns": rows(sorted(judged.columns, key=lambda one: -one.distance)),
+        "pairs": rows(far),
+        "all_pairs": len(judged.pairs),
+        "against_noise": points(lambda one: noise(one.attributes)),
+        "against_sampling": points(lambda one: float(one.sampling)),
+        "queries": [(short(words, 200), real, own) for words, real, own in judged.queries],
+        "numbers": _numbers(judged),
+        "worst_pairs": [_pair(schema, one) for one in judged.worst_pairs],
+        "prediction": judged.prediction,
+        "nearness": _nearness(judged),
+        "left_out": judged.left_out,
+    }
+
+
+def _numbers(judged: Judgement) -> list[dict[str, Any]]:
+    """Return mean and quartiles of each numeric column, real beside synthetic."""
+    found = []
+    for name, both in judged.evaluation["columns"].items():
+        real, own = both["real"], both["synthetic"]
+        off = None
+        if real["mean"] and own["mean"] is not None:
+            off = own["mean"] / real["mean"] - 1
+        sides = [
+            [f"{value:,.6g}" for value in (side["mean"], *side["quartiles"])]
+            if side["mean"] is not None
+            else ["–"] * 4
+            for side in (real, own)
+        ]
+        found.append({"name": short(name, 60), "off": off, "real": sides[0], "own": sides[1]})
+    return found
+
+
+def _pair(schema: Schema, one: Any) -> dict[str, Any]:
+    """Return the shares of pairs of values: real, synthetic, and their difference on a scale of its own."""
+    attributes = [schema.attributes[place] for place in one.attributes]
+    top, apart = max(float(one.real.max()), float(one.own.max()), 1e-9), one.own - one.real
+    far = max(float(np.abs(apart).max()), 1e-9)
+    order = [np.argsort(-one.real.sum(axis=axis), kind="stable") for axis in (1, 0)]
+    return {
+        "name": " x ".join(short(attribute.name, 40) for attribute in attributes),
+        "distance": one.distance,
+        "maps": [
+            {"caption": "real", **table_map(attributes, one.real, order=order, top=top, signed=False)},
+            {"caption": "synthetic", **table_map(attributes, one.own, order=order, top=top, signed=False)},
+            {
+                "caption": "synthetic minus real",
+                **table_map(attributes, apart, order=order, top=far, signed=True),
+            },
+        ],
+    }
+
+
+def _nearness(judged: Judgement) -> dict[str, Any] | None:
+    """Return bars of how many records differ from the nearest one in 0, 1, 2, ... columns."""
+    if judged.nearness is None:
+        return None
+    own, real = judged.nearness.synthetic, judged.nearness.real
+    last = max(place for place, shares in enumerate(zip(own, real, strict=True)) if max(shares) > 0)
+    top = max(*own, *real)
+    return {
+        "searched": judged.nearness.searched,
+        "rows": [
+            {
+                "label": f"{place} columns" if place != 1 else "1 column",
+                "own": 100 * own[place] / top,
+                "real": 100 * real[place] / top,
+                "own_share": own[place],
+                "real_share": real[place],
+            }
+            for place in range(last + 1)
+        ],
+    }

@@ -1,0 +1,111 @@
+"""What was spent, in plain words: the guarantee, what it means for a test of membership, and the charges by mechanism."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import exp
+from typing import Any
+
+_ALARMS = 0.05
+
+
+def power_of_tests(epsilon: float, delta: float, alarms: float = _ALARMS) -> float:
+    """Return how often a test can find a person who is in the table, if it accuses so many who are not.
+
+    Source: Kairouz, Oh and Viswanath 2015, Theorem 2.1.
+
+    Examples
+    --------
+    >>> round(power_of_tests(1.0, 0.0), 3), power_of_tests(0.0, 0.0)
+    (0.136, 0.05)
+    """
+    far = exp(min(epsilon, 700.0))
+    return max(alarms, min(1.0, far * alarms + delta, 1 - (1 - delta - alarms) / far))
+
+
+def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
+    """Return what a guarantee means, a sentence each.
+
+    Parameters
+    ----------
+    privacy
+        The part of that name of release.json, or of the statement of a file that answers queries.
+    """
+    if not privacy["private"]:
+        return [
+            "Some draws came from a seeded or scripted source, as in tests: this release protects nobody."
+        ]
+    epsilon, delta = privacy["epsilon"], privacy["delta"]
+    factor = f"{exp(epsilon):.3g}" if epsilon < 50 else "more than 10^21"
+    beyond = f" and, beyond that, by at most delta = {delta:g}" if delta else ""
+    found = f"{100 * power_of_tests(epsilon, delta):.3g}"
+    first = (
+        f"Any conclusion from this release has nearly the same probability whichever of two neighbouring tables it came from: "
+        f"they differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: {privacy['neighbours']}."
+    )
+    second = (
+        f"A test that wrongly accuses 5 of 100 who are not in the table finds at most {found} of 100 who are, whatever else "
+        "its author knows."
+    )
+    sentences = [first, second]
+    unit = privacy.get("unit", "one record")
+    sentences.append(
+        f"What is protected is {unit}. What many records have in common is no secret of any of them, and is what the release "
+        "is meant to show."
+    )
+    if epsilon > 20:
+        sentences.append("With an epsilon this large the guarantee says next to nothing.")
+    return sentences
+
+
+def grouped_charges(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the charges of a ledger, equal mechanisms together: what, theorem, how often, the cost of each, share of all.
+
+    Shares are of rho, in zCDP: epsilon squared over 2 of a pure charge, and over 8 of one of bounded range.
+    """
+    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    for charge in charges:
+        mechanism = re.sub(r"\b\d+\b", "#", charge["mechanism"]) if len(charges) > 12 else charge["mechanism"]
+        key = (mechanism, charge["theorem"], charge["kind"])
+        group = groups.setdefault(
+            key,
+            {
+                "mechanism": mechanism.replace(" #", ""),
+                "theorem": charge["theorem"],
+                "kind": charge["kind"],
+                "charges": 0,
+                "uses": 0,
+                "rho": 0.0,
+                "least": charge["parameter"],
+                "most": charge["parameter"],
+            },
+        )
+        group["charges"] += 1
+        group["uses"] += charge["count"]
+        group["rho"] += charge["count"] * _rho(charge)
+        if group["kind"] != "not private":
+            group["least"] = min(group["least"], charge["parameter"])
+            group["most"] = max(group["most"], charge["parameter"])
+    total = sum(group["rho"] for group in groups.values())
+    for group in groups.values():
+        group["share"] = group["rho"] / total if total > 0 else None
+        group["cost"] = _cost(group)
+    return list(groups.values())
+
+
+def _rho(charge: Mapping[str, Any]) -> float:
+    if charge["kind"] == "not private":
+        return 0.0
+    parameter = float(charge["parameter"])
+    return {"concentrated": parameter, "pure": parameter**2 / 2}.get(charge["kind"], parameter**2 / 8)
+
+
+def _cost(group: Mapping[str, Any]) -> str:
+    if group["kind"] == "not private":
+        return "no bound"
+    unit = {"concentrated": "rho", "pure": "epsilon"}.get(group["kind"], "range")
+    each = f"{group['least']:.4g}"
+    if group["most"] > group["least"]:
+        each += f" to {group['most']:.4g}"
+    return f"{unit} = {each}" + (" each" if group["uses"] > 1 else "")
