@@ -20,6 +20,7 @@ comparison    solvers compared on the same problems
 reports       a release as a page for people, with or without its table
 cli           the command line
 files         reading and writing files, with limits
+html_pages    one page of HTML from a template and values
 arrays        read-only arrays
 compilation   compiled kernels
 machine       memory and the ends of processes, as the operating system has them
@@ -151,7 +152,7 @@ _PUBLIC_NAMES: dict[str, str] = {
 }
 
 _ROOMS = (
-    "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files",
+    "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files", "html_pages",
     "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases", "reports",
     "schema", "solvers", "synopses", "threads", "transcript", "version",
 )  # fmt: skip

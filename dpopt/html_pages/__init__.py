@@ -6,7 +6,7 @@ of every page stand in base.html; a new page is a template beside it that extend
 | file | what it holds |
 |---|---|
 | page.py | a template and values to a page |
-| base.html | the frame and the style of every page |
-| draft.html, draft_columns.html | the review of a drafted schema; its table alone, as notebooks show it |
-| report.html, report_charts.html | a release, with or without its table; the marks of its pictures |
+
+Templates: base.html is the frame and the style of every page; draft.html the review of a drafted schema, draft_columns.html its
+table alone, as notebooks show it; report.html a release, with or without its table, and report_charts.html the marks of its pictures.
 """
