@@ -8,5 +8,5 @@ of every page stand in base.html; a new page is a template beside it that extend
 | page.py | a template and values to a page |
 
 Templates: base.html is the frame and the style of every page; draft.html the review of a drafted schema, draft_columns.html its
-table alone, as notebooks show it; report.html a release, with or without its table, and report_charts.html the marks of its pictures.
+table alone, as notebooks show it; report.html a release, with or without its table, with the marks of report_charts.html.
 """
