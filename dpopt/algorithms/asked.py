@@ -137,7 +137,10 @@ class Terms:
     accept_draft : bool
         Whether a drafted, unreviewed schema may be used; recorded in the release.
     rows : int or None
-        Number of rows to write; None writes the distinct records with weights.
+        Number of rows to write; None writes as many as the public size, or distinct records with weights where so many rows
+        are more than are written at once.
+    weights : bool
+        Whether to write distinct records with weights in place of rows.
     format : str or None
         csv or parquet; npz or baskets for wide tables of zeros and ones. None stands for npz there, and for csv elsewhere.
     predict : bool
@@ -161,6 +164,7 @@ class Terms:
     reading: TableReading = AS_USUAL
     accept_draft: bool = False
     rows: int | None = None
+    weights: bool = False
     format: str | None = None
     predict: bool = True
     density: float | None = None
@@ -242,12 +246,17 @@ class Terms:
             self.values_share,
         )
 
-    def output(self, schema: Schema | None = None) -> dict[str, Any]:
-        """Return how the records (or answers) over a schema are to be written; without one, what is known before it is."""
-        rows = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
+    def output(self, schema: Schema | None = None, size: int | None = None) -> dict[str, Any]:
+        """Return how the records (or answers) over a schema are to be written; without one, what is known before it is.
+
+        `size` is the public number of records: so many rows are written where no other number is asked for, and no weights.
+        """
         answers_only = self.algorithm.answers_only
+        asked = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
+        rows = None if self.weights or answers_only else asked or size
         usual = "csv" if schema is None else usual_format(schema, answers_only=answers_only)
-        return {"format": usual if self.format is None else self.format, "rows": rows}
+        written = {"format": usual if self.format is None else self.format, "rows": rows}
+        return written if rows is None else {**written, "searched": True}
 
     def check(self) -> None:
         """Refuse, before any table is read, what the terms alone rule out.
@@ -261,6 +270,10 @@ class Terms:
                 "option out, or name another algorithm"
             )
         check_share(self.values_share)
+        if self.rows is not None and self.weights:
+            raise PlanError(
+                f"found --rows {self.rows} and --weights: rows have no weights; leave one of the options out"
+            )
         check_output(self.output())
 
 

@@ -33,7 +33,6 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
-from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
@@ -216,12 +215,8 @@ def answers_of_records(finished: SyntheticRelease) -> RecordAnswers | None:
     """Return where the answers of synthetic records come from, as they are written; None without records that decode."""
     if finished.synthetic is None or finished.job.plan.encoding is Encoding.BITS:
         return None
-    rows, records = finished.job.rows, finished.records
-    if rows is None:
-        return RecordAnswers(records.held, records.multiplicity.astype(np.float64))
-    if isinstance(records.held, BitRecords):
-        return RecordAnswers(records.held.take(records.places(rows)))
-    return RecordAnswers(records.rows(rows))
+    written = finished.written
+    return RecordAnswers(written.held, written.multiplicity.astype(np.float64))
 
 
 def compared_columns(schema: Schema) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.evaluate import answers_on_workload, compared_columns, dataset_of, evaluate
-from dpopt.algorithms.synthetic_release import SyntheticRelease, written_records
+from dpopt.algorithms.synthetic_release import SyntheticRelease, written_table
 from dpopt.private.evaluation import worst_answers
 from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
 from dpopt.private.readers.open_table import AnyTable
@@ -124,5 +124,5 @@ def judge(
 
 def _records(finished: SyntheticRelease) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the codes of the records as they are written, and what each counts."""
-    codes, weights = written_records(finished.job, finished.records)
+    codes, weights = written_table(finished.job, finished.written)
     return codes, np.ones(len(codes)) if weights is None else weights

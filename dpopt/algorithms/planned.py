@@ -23,7 +23,7 @@ from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, Silent
 from dpopt.schema.schema import Schema
 
-WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "format")
+WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
 """Terms that are no part of a plan on file: how this table is read, and how its records are written."""
 
 
@@ -199,7 +199,12 @@ def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | No
             else "the plan is for single records; leave --rows-per-person out, or plan again with it"
         )
     return replace(
-        terms, reading=reading, accept_draft=given.accept_draft, rows=given.rows, format=given.format
+        terms,
+        reading=reading,
+        accept_draft=given.accept_draft,
+        rows=given.rows,
+        weights=given.weights,
+        format=given.format,
     )
 
 

@@ -20,7 +20,7 @@ from dpopt.private.evaluation import non_private_errors
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.public_random import permutation, public_stream, uniforms
+from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
@@ -152,12 +152,3 @@ def errors_of(dataset: PrivateDataset, queries: MarginalSet | Clauses, found: An
     """Return the largest and the mean error of answers on a public population."""
     errors = non_private_errors(dataset, queries, {"simulated": found})["simulated"]
     return errors.max_error, errors.mean_error
-
-
-def some_of(marginals: MarginalSet, most: int, fewest: int = 1) -> MarginalSet:
-    """Return the marginals, or a public random part of them: at most so many cells, but not fewer marginals."""
-    if marginals.number_of_cells <= most:
-        return marginals
-    order = permutation(public_stream(0, "marginals of baselines"), len(marginals))
-    few = int(np.searchsorted(np.cumsum(marginals.cells()[order]), most, side="right"))
-    return marginals.take(np.sort(order[: max(fewest, few)]))

@@ -37,7 +37,7 @@ from dpopt.releases.folder_files import (
     remove_unfinished,
     withdraw,
 )
-from dpopt.releases.job import LEAST_BYTES, Job, refuse_unreviewed
+from dpopt.releases.job import LEAST_BYTES, WEIGHTS_BECAUSE, Job, refuse_unreviewed
 from dpopt.releases.measured_size import (
     PublicSize,
     check_size_on_file,
@@ -94,8 +94,16 @@ def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
 
 
 def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
-    output = asked.terms.output(asked.schema)
-    return Job(plan, asked.schema, asked.workload, output, statement)
+    """Return the job; where rows that nobody asked for are more than are written at once, it writes weights and says so."""
+    terms = asked.terms
+    output = terms.output(asked.schema, plan.size)
+    try:
+        return Job(plan, asked.schema, asked.workload, output, statement)
+    except PlanError as refusal:
+        if terms.rows is not None or output["rows"] is None:
+            raise
+        output = replace(terms, weights=True).output(asked.schema)
+        return Job(plan, asked.schema, asked.workload, output, {**statement, WEIGHTS_BECAUSE: str(refusal)})
 
 
 def run_release(

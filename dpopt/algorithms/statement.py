@@ -17,9 +17,10 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
-from dpopt.releases.job import Job
+from dpopt.releases.job import WEIGHTS_BECAUSE, Job
 from dpopt.releases.plan import DEFAULT_DELTA, Encoding
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome
 
 DECODING_RULE = (
@@ -50,7 +51,9 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
         "privacy": {**privacy_statement(plan, outcome.ledger), **paid},
         "accuracy": {**accuracy, **sections.pop("accuracy", {})},
-        "records": None if outcome.records is None else _records(job, outcome.records, output, sections),
+        "records": None
+        if outcome.records is None
+        else _records(job, outcome.records, outcome.rows, output, sections),
         "answers": output if outcome.records is None else None,
         **({} if (values := job.values) is None else {"values": values.statement()}),
         **sections,
@@ -66,16 +69,24 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
 
 
 def _records(
-    job: Job, records: SyntheticRecords, output: dict[str, Any], sections: dict[str, Any]
+    job: Job,
+    records: SyntheticRecords,
+    written: ChosenRows | None,
+    output: dict[str, Any],
+    sections: dict[str, Any],
 ) -> dict[str, Any]:
     encoding = job.plan.encoding
+    distinct = written.records if written is not None and job.searches_rows else records
     if "rounds" not in sections.get("records", {}):
         # Weights are no numbers of records: distinct records are counted, each once.
-        records = SyntheticRecords(records.held, np.ones(len(records), dtype=np.int64))
+        records = SyntheticRecords(distinct.held, np.ones(len(distinct), dtype=np.int64))
+    reason = {} if WEIGHTS_BECAUSE not in job.statement else {WEIGHTS_BECAUSE: job.statement[WEIGHTS_BECAUSE]}
     return {
         **output,
+        **reason,
+        **({} if written is None else written.said),
         "encoding": encoding.value,
-        "distinct": len(records),
+        "distinct": len(distinct),
         **sections.pop("records", {}),
         **_obedience(job, records),
         "records_that_decode": records.decodable(job.schema, encoding),

@@ -19,7 +19,7 @@ from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
 from dpopt.algorithms.defaults import delta_said, settled, usual_workload
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
-from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise, some_of
+from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict, values_plan
 from dpopt.errors import DpoptError, PlanError
 from dpopt.files.codec import encode
@@ -29,11 +29,12 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.solver import Capability
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.marginal_set import MarginalSet, some_of
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import (
     VALUES,
+    WEIGHTS_BECAUSE,
     check_bits,
     check_format,
     check_rules,
@@ -481,5 +482,7 @@ def size_note(plan: Plan) -> str | None:
 
 def remarks_on(plan: Plan, statement: Mapping[str, Any]) -> list[str]:
     """Return what there is to know of a plan before it is run."""
-    found = (delta_warning(plan), size_note(plan), density_note(plan, statement))
+    weights = statement.get(WEIGHTS_BECAUSE)
+    unasked = None if weights is None else f"note: distinct records with weights are written: {weights}"
+    found = (delta_warning(plan), size_note(plan), density_note(plan, statement), unasked)
     return [remark for remark in found if remark is not None]

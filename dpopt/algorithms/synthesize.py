@@ -88,10 +88,10 @@ def release(
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
     **terms
-        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows, format; predict, density, values_share: the
-        fields of `dpopt.algorithms.asked.Terms`, which explains each. And reading, or the fields of `dpopt.TableReading`:
-        layout, first_item, pair_columns, header, separator, quotes, multiline, decimal, encoding, column_names, on_invalid,
-        person, rows_per_person.
+        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows or weights, format; predict, density,
+        values_share: the fields of `dpopt.algorithms.asked.Terms`, which explains each. And reading, or the fields of
+        `dpopt.TableReading`: layout, first_item, pair_columns, header, separator, quotes, multiline, decimal, encoding,
+        column_names, on_invalid, person, rows_per_person.
 
     Raises
     ------

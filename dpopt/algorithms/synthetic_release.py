@@ -15,7 +15,6 @@ from dpopt.algorithms.statement import release_statement
 from dpopt.errors import PlanError
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
-from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
@@ -44,7 +43,9 @@ class SyntheticRelease:
     rounds : list of Round
         Draw, record and certificate of each round of DualQuery or DQRS.
     synthetic : SyntheticRecords or None
-        The distinct records and their multiplicities; None where noisy answers alone are released.
+        The distinct records of the run and their multiplicities; None where noisy answers alone are released.
+    chosen : SyntheticRecords or None
+        The distinct rows that stand for them, and how often each is written; None where their weights are written.
     noisy : (m,) float64 array or None
         The answers of a release without records.
     ledger : Ledger
@@ -60,6 +61,7 @@ class SyntheticRelease:
     job: Job
     rounds: Sequence[Round]
     synthetic: SyntheticRecords | None
+    chosen: SyntheticRecords | None
     noisy: NDArray[np.float64] | None
     ledger: Ledger
     statement: Mapping[str, Any]
@@ -89,8 +91,19 @@ class SyntheticRelease:
             )
         return self.synthetic
 
+    @property
+    def written(self) -> SyntheticRecords:
+        """What is written: distinct rows and how often each stands there, or distinct records with their weights.
+
+        Raises
+        ------
+        PlanError
+            If the release holds noisy answers alone.
+        """
+        return self.records if self.chosen is None else self.chosen
+
     def to_pandas(self) -> pd.DataFrame:
-        """Return the synthetic records, decoded: the rows asked for, or distinct records and a column of weights.
+        """Return the synthetic records, decoded: rows, or distinct records and a column of weights where they were asked for.
 
         Raises
         ------
@@ -104,7 +117,7 @@ class SyntheticRelease:
                 f"a DataFrame of {len(self.record_schema):,} columns, more than {WIDEST_TABLE:,}, would be slow and "
                 "large; take to_sparse() for a sparse matrix"
             )
-        written, weights = written_records(self.job, self.records)
+        written, weights = written_table(self.job, self.written)
         schema = self.record_schema
         numbers = drawn_values(self.values, schema, written, weights)
         frame: pd.DataFrame = records_table(
@@ -114,7 +127,7 @@ class SyntheticRelease:
 
     def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each."""
-        written, weights = written_records(self.job, self.records)
+        written, weights = written_table(self.job, self.written)
         shares = np.ones(len(written)) if weights is None else weights
         drawn = drawn_values(self.values, self.record_schema, written, weights)
         found = {}
@@ -125,13 +138,13 @@ class SyntheticRelease:
         return found
 
     def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
-        """Return records of zeros and ones as a sparse matrix, a row for each: the rows asked for, or the distinct records.
+        """Return records of zeros and ones as a sparse matrix, a row for each: rows, or distinct records where weights are.
 
         Returns
         -------
         matrix : (r, d) scipy.sparse.csr_array of uint8
         weights : (r,) float64 array or None
-            Those of the distinct records; None where rows were asked for.
+            Those of the distinct records; None where rows are written.
 
         Raises
         ------
@@ -144,14 +157,15 @@ class SyntheticRelease:
             raise PlanError(
                 "to_sparse is for wide tables of zeros and ones (Schema.binary); take to_pandas()"
             )
-        starts, items = ones_of(self.records.held)
+        written = self.written
+        starts, items = ones_of(written.held)
         matrix = csr_array(
             (np.ones(items.size, dtype=np.uint8), items, starts),
-            shape=(len(self.records), len(self.job.schema)),
+            shape=(len(written), len(self.job.schema)),
         )
         if self.job.rows is None:
-            return matrix, self.records.weights
-        return matrix[self.records.places(self.job.rows)], None
+            return matrix, written.weights
+        return matrix[written.places()], None
 
     def answers(self) -> NDArray[np.float64]:
         """Return the release's answer to every base query of the workload, (m,): the share of synthetic records."""
@@ -159,16 +173,13 @@ class SyntheticRelease:
 
         if self.noisy is not None:
             return self.noisy
-        written, weights = self.records.held, None
-        if self.job.rows is None:
-            weights = self.records.weights
-        elif isinstance(written, BitRecords):  # rows would be many times as large
-            weights = np.bincount(self.records.places(self.job.rows), minlength=len(written)).astype(
-                np.float64
-            )
-        else:
-            written = self.records.rows(self.job.rows)
-        return shares_on_records(self.job.record_queries(), written, self.job.record_sizes(), weights)
+        written = self.written
+        return shares_on_records(
+            self.job.record_queries(),
+            written.held,
+            self.job.record_sizes(),
+            written.multiplicity.astype(np.float64),
+        )
 
     def best_response(self, number: int, formulation: Formulation | str = Formulation.PER_LITERAL) -> Model:
         """Return the best response of a round of DualQuery as a model, x named by attributes and values.
@@ -211,8 +222,10 @@ class SyntheticRelease:
 def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> SyntheticRelease:
     """Write, where a folder is given, what a run ended with, README.txt and release.json."""
     output: dict[str, Any] = {}
-    if folder is not None and outcome.records is not None:
-        output = write_synthetic(job, folder, outcome.records, outcome.values)
+    chosen = None if outcome.rows is None else outcome.rows.records
+    written = outcome.records if chosen is None else chosen
+    if folder is not None and written is not None:
+        output = write_synthetic(job, folder, written, outcome.values)
     elif folder is not None and outcome.answers is not None:
         output = write_answers(folder, job, outcome.answers)
     statement = release_statement(job, outcome, output)
@@ -224,6 +237,7 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
         job,
         outcome.rounds,
         outcome.records,
+        chosen,
         outcome.answers,
         outcome.ledger,
         statement,
@@ -233,12 +247,15 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
 
 
 def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: Values) -> dict[str, Any]:
-    """Write synthetic records into a folder as a job's output asks for; return the file's name, rows and column of weights."""
+    """Write records into a folder as a job's output asks for; return the file's name, rows and column of weights.
+
+    Where rows are asked for, `records` are distinct rows and how often each is written.
+    """
     file_format = str(job.output.get("format", "csv"))
     if file_format in WIDE_FORMATS:
         return write_wide(folder, job, records)
     name = f"synthetic.{file_format}"
-    written, weights = written_records(job, records)
+    written, weights = written_table(job, records)
     weight_column = write_records(
         folder / name,
         job.record_schema(),
@@ -250,10 +267,8 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
     return {"file": name, "rows": len(written), "weight_column": weight_column}
 
 
-def written_records(
-    job: Job, records: SyntheticRecords
+def written_table(
+    job: Job, written: SyntheticRecords
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
-    """Return what a release writes: the rows asked for, or the distinct records and their weights."""
-    if job.rows is None:
-        return records.distinct, records.weights
-    return records.rows(job.rows), None
+    """Return the records of a file, one for each line, and their weights where these are written."""
+    return (written.distinct, written.weights) if job.rows is None else (written.rows(), None)

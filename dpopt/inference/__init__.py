@@ -14,22 +14,3 @@ models/projection.
 | histograms/ | consistent histograms, trees, grids and sorted counts from noisy ones |
 | records/ | synthetic records whose answers are near noisy ones |
 """
-
-from __future__ import annotations
-
-from dpopt.inference.records.columns.column_generation import generate_columns
-from dpopt.inference.records.fit import fit, fit_records
-from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted, FitTerm
-from dpopt.inference.records.start import estimated_one_way
-
-__all__ = [
-    "FitProblem",
-    "FitProgress",
-    "FitSettings",
-    "FitTerm",
-    "Fitted",
-    "estimated_one_way",
-    "fit",
-    "fit_records",
-    "generate_columns",
-]

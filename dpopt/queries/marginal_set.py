@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import WorkloadError
+from dpopt.public_random import permutation, public_stream
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
 from dpopt.schema.domains import Domains
 
@@ -344,3 +345,12 @@ def over(attributes: NDArray[np.int64], queries: Queries, number: int) -> Querie
         own = Domains(domains.counts[attributes], domains.starts[attributes], domains.codes)
         return MarginalSet(own, moved)
     return Clauses(moved, queries.values, queries.signs, queries.accepted)
+
+
+def some_of(marginals: MarginalSet, most: int, fewest: int = 1) -> MarginalSet:
+    """Return the marginals, or a public random part of them: at most so many cells, but not fewer marginals."""
+    if marginals.number_of_cells <= most:
+        return marginals
+    order = permutation(public_stream(0, "marginals of baselines"), len(marginals))
+    few = int(np.searchsorted(np.cumsum(marginals.cells()[order]), most, side="right"))
+    return marginals.take(np.sort(order[: max(fewest, few)]))

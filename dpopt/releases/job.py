@@ -84,7 +84,7 @@ def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: 
     if size > most:
         raise PlanError(
             f"{rows:,} rows of {columns:,} attributes are {'up to ' if wide else ''}{size:,} {what}, more than the {most:,} "
-            "that are written at once. Ask for fewer rows: they repeat a few hundred records anyway"
+            "that are written at once. Ask for fewer by --rows, or for distinct records by --weights"
         )
 
 
@@ -97,6 +97,8 @@ def most_ones(plan: Plan, workload: Workload, columns: int) -> int:
 
 VALUES = "values"
 """Under this name a statement has the `ValuesPlan`."""
+WEIGHTS_BECAUSE = "weights_because"
+"""Under this name a statement says why weights are written though nobody asked for them."""
 LEAST_BYTES = 4_000_000
 """What a release folder takes beside transcript and records, generously."""
 
@@ -111,7 +113,8 @@ class Job:
     schema : Schema
     workload : Workload
     output : Mapping
-        How the records are written: format, rows.
+        How the records are written: format; rows, None for distinct records with weights; and whether these rows are searched
+        (releases of earlier versions are resampled).
     statement : Mapping
         What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
 
@@ -157,6 +160,11 @@ class Job:
         """The number of rows that are to be written; None for distinct records with weights."""
         rows = self.output.get("rows")
         return None if rows is None else int(rows)
+
+    @property
+    def searches_rows(self) -> bool:
+        """Whether rows are searched, and not only resampled."""
+        return self.output.get("searched") is True
 
     @property
     def answers_only(self) -> bool:
@@ -222,6 +230,8 @@ class Job:
         if are_kept_as_bits(self.record_sizes()):
             written = self.plan.bits_of_records(width, wide=self.schema.is_binary)
         transcript = self.plan.transcript_bytes(len(self.workload), written)
+        if self.searches_rows:
+            transcript *= 2  # fewer rows are searched than there are distinct records
         if self.answers_only:
             return LEAST_BYTES + transcript + 40 * len(self.workload)  # a line for each query, and no record
         records = self.rows or 1_000
@@ -244,6 +254,8 @@ def check_output(output: Mapping[str, Any]) -> None:
         raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")
     if output.get("rows") is not None:
         whole_number("the number of rows", output["rows"], least=1)
+    if output.get("searched") not in (None, True) or (output.get("searched") and output.get("rows") is None):
+        raise PlanError(f"rows are searched where there are rows; found the output {dict(output)!r}")
 
 
 def check_rules(schema: Schema, encoding: Encoding) -> None:

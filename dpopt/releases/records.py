@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PlanError
+from dpopt.arrays import frozen
+from dpopt.errors import PlanError, TranscriptError
+from dpopt.inference.records.problem import FitProblem
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.counting.binary_columns import BitRecords
+from dpopt.releases.kept_records import bit_records_from_json
 from dpopt.releases.plan import Encoding
 from dpopt.schema.schema import Schema
+from dpopt.transcript.journal import Entry
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,15 +57,49 @@ class SyntheticRecords:
         """Return the share of each distinct record, (r,), summing to 1."""
         return np.asarray(self.multiplicity / self.multiplicity.sum(), dtype=np.float64)
 
-    def rows(self, number: int) -> NDArray[np.int32]:
-        """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times.
+    def rows(self) -> NDArray[np.int32]:
+        """Return every record as often as its multiplicity says, (sum of multiplicities, d).
 
         The rows are in a public random order, so that any part of them looks like the whole; it is the same each time.
+        """
+        taken = self.places()
+        return self.held.take(taken).codes() if isinstance(self.held, BitRecords) else self.held[taken]
+
+    def places(self) -> NDArray[np.int64]:
+        """Return which distinct record each of the rows of `rows` is, (sum of multiplicities,)."""
+        number = int(self.multiplicity.sum())
+        order = permutation(public_stream(number, "order of the rows"), number)
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.multiplicity)[order]
+
+    def resampled(self, number: int) -> SyntheticRecords:
+        """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times.
 
         Raises PlanError if `number` is below 1.
         """
-        taken = self.places(number)
-        return self.held.take(taken).codes() if isinstance(self.held, BitRecords) else self.held[taken]
+        from dpopt.inference.records.rounding import systematic_multiplicities  # imports numba
+
+        if number < 1:
+            raise PlanError(f"the number of rows must be at least 1, found {number}")
+        return self.with_multiplicity(systematic_multiplicities(self.multiplicity, number))
+
+    def with_multiplicity(self, multiplicity: NDArray[np.int64]) -> SyntheticRecords:
+        """Return those records whose multiplicity (r,) is not 0 any more, with it."""
+        kept = np.flatnonzero(multiplicity)
+        held = self.held.take(kept) if isinstance(self.held, BitRecords) else self.held[kept]
+        return SyntheticRecords(held, multiplicity[kept])
+
+    def and_(self, others: SyntheticRecords) -> SyntheticRecords:
+        """Return the rows of both."""
+        held: NDArray[np.int32] | BitRecords
+        if isinstance(self.held, BitRecords) and isinstance(others.held, BitRecords):
+            held, _, place = BitRecords.joined([self.held, others.held]).distinct()
+        else:
+            held, place = np.unique(
+                np.concatenate((self.distinct, others.distinct)), axis=0, return_inverse=True
+            )
+        multiplicity = np.zeros(len(held), dtype=np.int64)
+        np.add.at(multiplicity, place.ravel(), np.concatenate((self.multiplicity, others.multiplicity)))
+        return SyntheticRecords(held, multiplicity)
 
     def decodable(self, schema: Schema, encoding: Encoding) -> int:
         """Return in how many rounds the record has exactly one value per attribute."""
@@ -69,17 +107,6 @@ class SyntheticRecords:
             return int(self.multiplicity.sum())
         ones = np.add.reduceat(self.distinct, schema.offsets[:-1], axis=1)
         return int(self.multiplicity[np.all(ones == 1, axis=1)].sum())
-
-    def places(self, number: int) -> NDArray[np.int64]:
-        """Return which distinct record each of the rows of `rows` is, (number,)."""
-        if number < 1:
-            raise PlanError(f"the number of rows must be at least 1, found {number}")
-        edges = np.cumsum(self.multiplicity)
-        total = int(edges[-1])
-        # Integer arithmetic: row j stands at (2 j + 1) / (2 number) of the total.
-        points = (2 * np.arange(number, dtype=np.int64) + 1) * total // (2 * number)
-        order = permutation(public_stream(number, "order of the rows"), number)
-        return np.asarray(np.searchsorted(edges, points[order], side="right"), dtype=np.int64)
 
 
 def merged(
@@ -97,3 +124,40 @@ def merged(
     codes = np.stack([record for record in records if not isinstance(record, BitRecords)])
     distinct, place, multiplicity = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     return distinct.astype(np.int32), multiplicity.astype(np.int64), place.astype(np.int64).ravel()
+
+
+def weighted_records(entry: Entry, problem: FitProblem, *, as_bits: bool = False) -> SyntheticRecords:
+    """Return the weighted records of a transcript, validated; with `as_bits` they are kept as bits.
+
+    Parameters
+    ----------
+    entry
+        With "records" and their "multiplicity", each at least 1.
+    problem
+        Which records may be released: of which codes, by which rules.
+
+    Raises TranscriptError if they are damaged, have other codes, or break a rule.
+    """
+    try:
+        weights = frozen(entry["multiplicity"], np.int64)
+        held: NDArray[np.int32] | BitRecords = (
+            bit_records_from_json(entry["records"], problem.sizes)
+            if as_bits
+            else frozen(entry["records"], np.int32)
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise TranscriptError(f"the records on file are damaged: {error!r}") from error
+    shape = (len(held), held.width) if isinstance(held, BitRecords) else held.shape
+    expected = (weights.size, problem.number_of_attributes)
+    if weights.ndim != 1 or not weights.size or shape != expected or np.any(weights < 1):
+        raise TranscriptError(
+            f"the records on file have shape {shape}, expected {expected} and as many weights, each at least 1"
+        )
+    records = SyntheticRecords(held, weights)
+    if as_bits and (problem.domains.counts == 2).all() and not problem.rules.number_of_rules:
+        return records  # every record of bits is one of its codes
+    if problem.infeasible(records.distinct).any():
+        raise TranscriptError(
+            "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
+        )
+    return records

@@ -31,6 +31,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.progress import Figures, Progress, Silent
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.rows import ChosenRows, choose_rows
 from dpopt.releases.values import Values, ValuesPlan, check_values, measured_values
 from dpopt.transcript.journal import Entry, Journal, MemoryJournal
 from dpopt.transcript.past import MEASUREMENT, Past
@@ -110,7 +111,9 @@ class Outcome:
     ledger : Ledger
         Everything that was charged.
     records : SyntheticRecords or None
-        The synthetic records; None where noisy answers alone are released.
+        The synthetic records with their weights; None where noisy answers alone are released.
+    rows : ChosenRows or None
+        The rows without weights that stand for them, where rows are written.
     rounds : sequence of Round
         Draw, record and certificate of each round of DualQuery or DQRS.
     answers : (m,) float64 array or None
@@ -130,6 +133,7 @@ class Outcome:
     sections: Mapping[str, Any] = field(default_factory=dict)
     values: Values = field(default_factory=dict)
     measured: Callable[[], MeasuredMarginals] | None = None
+    rows: ChosenRows | None = None
 
 
 class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere
@@ -258,6 +262,10 @@ class Walk(Generic[_Curator]):
         self._write(write(made), wait=wait)
         return made
 
+    def rows(self, make: Callable[[], Entry]) -> Entry:
+        """Return the entry of the rows that stand for weighted records, from file where it is there; else it is made."""
+        return self.public("rows", read=lambda found: found, make=make, write=lambda made: made)
+
     def finish(self) -> None:
         """Put on file that the run has ended."""
         if not self._past.finished():
@@ -349,6 +357,9 @@ def _walked(
     outcome = driver.play(job, walk, prepared)
     if job.values is not None and beside is not None and outcome.records is not None:
         outcome = replace(outcome, values=_values(job, job.values, outcome.records, beside))
+    if outcome.records is not None and job.rows is not None:
+        chosen = choose_rows(job, outcome.records, walk.rows, walk.progress)
+        outcome = replace(outcome, rows=chosen)
     walk.finish()
     return outcome
 

@@ -34,7 +34,7 @@ def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, A
 
     Raises ReleaseFolderError if a file cannot be written.
     """
-    places = None if job.rows is None else records.places(job.rows)
+    places = None if job.rows is None else records.places()
     weights = records.weights if places is None else None
     ones, width = ones_of(records.held), len(job.schema)
     said: dict[str, Any] = {"rows": len(records) if places is None else len(places)}

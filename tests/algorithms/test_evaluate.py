@@ -83,7 +83,7 @@ def test_the_worst_query_is_named_in_words() -> None:
 def test_rows_are_evaluated_as_they_are_written() -> None:
     finished = small_release(output={"rows": 7})
     clauses = finished.job.workload.clauses
-    by_hand = naive_truth(clauses, finished.records.rows(7)).mean(axis=1)
+    by_hand = naive_truth(clauses, finished.written.rows()).mean(axis=1)
     assert finished.answers() == pytest.approx(by_hand)
 
 

@@ -75,7 +75,7 @@ def test_an_attribute_named_weight_keeps_its_name_in_memory_and_on_file(tmp_path
 def test_the_records_on_file_are_read_under_their_schema(tmp_path: Path, encoding: Encoding) -> None:
     finished = small_release(tmp_path / "release", encoding=encoding, output={"rows": 11})
     again = read_table(tmp_path / "release" / "synthetic.csv", finished.record_schema)
-    assert np.array_equal(np.array(again._columns).T, finished.records.rows(11))
+    assert np.array_equal(np.array(again._columns).T, finished.written.rows())
 
 
 def test_a_release_is_read_and_rebuilt_from_its_folder(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_one_record_per_round_comes_back(rows: list[tuple[int, ...]]) -> None:
 def test_rows_hold_each_record_as_often_as_its_weight_says(rows: list[tuple[int, ...]], number: int) -> None:
     """Systematic resampling: floor or ceiling of number times weight."""
     records = records_of(rows)
-    taken = [tuple(row) for row in records.rows(number).tolist()]
+    taken = [tuple(row) for row in records.resampled(number).rows().tolist()]
     assert len(taken) == number
     counted = Counter(taken)
     for row, times in Counter(rows).items():
@@ -59,21 +59,21 @@ def test_rows_hold_each_record_as_often_as_its_weight_says(rows: list[tuple[int,
 @given(rows=RECORDS, times=st.integers(1, 5))
 def test_a_multiple_of_the_rounds_is_exact(rows: list[tuple[int, ...]], times: int) -> None:
     records = records_of(rows)
-    _, counts = np.unique(records.rows(times * len(rows)), axis=0, return_counts=True)
+    _, counts = np.unique(records.resampled(times * len(rows)).rows(), axis=0, return_counts=True)
     assert np.array_equal(counts, times * records.multiplicity)
 
 
 def test_rows_come_in_a_public_random_order_that_stays_the_same() -> None:
     records = records_of([(code, 0) for code in range(100)])
-    first = records.rows(1000)[:, 0]
-    assert np.array_equal(first, records.rows(1000)[:, 0])
+    first = records.resampled(1000).rows()[:, 0]
+    assert np.array_equal(first, records.resampled(1000).rows()[:, 0])
     assert len(set(first[:20].tolist())) > 10
 
 
 @pytest.mark.parametrize("number", [0, -1])
 def test_no_rows_are_refused(number: int) -> None:
     with pytest.raises(PlanError, match=f"the number of rows must be at least 1, found {number}"):
-        records_of([(0, 0)]).rows(number)
+        records_of([(0, 0)]).resampled(number)
 
 
 def test_a_run_without_a_record_is_refused() -> None:
@@ -105,8 +105,9 @@ def test_records_as_bits_are_the_same_records(rows: list[tuple[int, ...]], numbe
     assert bits.distinct.dtype == np.int32
     assert np.array_equal(bits.distinct, codes.distinct)
     assert np.array_equal(bits.multiplicity, codes.multiplicity)
-    assert np.array_equal(bits.rows(number), codes.rows(number))
-    assert np.array_equal(codes.distinct[codes.places(number)], codes.rows(number))
+    rows, others = codes.resampled(number), bits.resampled(number)
+    assert np.array_equal(others.rows(), rows.rows())
+    assert np.array_equal(rows.distinct[rows.places()], rows.rows())
 
 
 def test_merging_says_where_each_record_went() -> None:

@@ -72,7 +72,8 @@ def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -
     )
     assert how["first_item"] == (1 if name == "baskets from 1" else None)
     assert finished.statement["records"]["file"] == "synthetic.npz"
-    np.testing.assert_array_equal(written_cells(out), finished.records.distinct)
+    assert finished.statement["records"]["rows"] == finished.job.plan.size
+    np.testing.assert_array_equal(written_cells(out), finished.written.rows())
 
 
 @pytest.mark.parametrize("name", IN_MEMORY)
@@ -109,9 +110,11 @@ def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_p
 
 @pytest.mark.parametrize("rows", [None, 12])
 def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
-    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, **USUAL)
+    finished = release(
+        matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, weights=rows is None, **USUAL
+    )
     path = tmp_path / "out" / "synthetic.npz"
-    expected = finished.records.distinct if rows is None else finished.records.rows(rows)
+    expected = finished.records.distinct if rows is None else finished.written.rows()
     np.testing.assert_array_equal(cells_of(read_binary_table(path, BINARY)), expected.astype(np.bool_))
     sparse, weights = finished.to_sparse()
     np.testing.assert_array_equal(sparse.toarray(), expected)
@@ -130,9 +133,18 @@ def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int
 def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
     names = [f"item {number}" for number in range(WIDTH)]
     schema = Schema.binary(WIDTH, names)
-    finished = release(matrix(), schema, WORKLOAD, out=tmp_path / "out", format="baskets", rows=rows, **USUAL)
+    finished = release(
+        matrix(),
+        schema,
+        WORKLOAD,
+        out=tmp_path / "out",
+        format="baskets",
+        rows=rows,
+        weights=rows is None,
+        **USUAL,
+    )
     path = tmp_path / "out" / "synthetic.txt"
-    expected = finished.records.distinct if rows is None else finished.records.rows(rows)
+    expected = finished.records.distinct if rows is None else finished.written.rows()
     found = read_binary_table(path, schema, TableReading("baskets"))
     np.testing.assert_array_equal(cells_of(found), expected.astype(np.bool_))
     weights = tmp_path / "out" / "weights.txt"
@@ -163,7 +175,7 @@ def test_answers_alone_need_no_room_for_records(tmp_path: Path) -> None:
 
 
 def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
-    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", format="csv", **USUAL)
+    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", format="csv", weights=True, **USUAL)
     head = (tmp_path / "out" / "synthetic.csv").read_text().splitlines()[0].split(",")
     assert head == [*BINARY.names, "weight"]
     assert finished.to_pandas().shape == (len(finished.records), WIDTH + 1)
@@ -176,9 +188,12 @@ def test_fitted_records_of_a_wide_table_are_kept_as_bits(tmp_path: Path) -> None
         matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", predict=False, records=20, **budget
     )
     lines = (out / "transcript.jsonl").read_text().splitlines()
-    (entry,) = [json.loads(line)["entry"] for line in lines if '"kind":"records"' in line]
-    assert all(set(record) < {"columns", "ones", "bits"} for record in entry["records"])
-    np.testing.assert_array_equal(written_cells(out), made.records.distinct)
+    entries = [json.loads(line)["entry"] for line in lines if '"records":' in line]
+    assert [entry["kind"] for entry in entries] == ["records", "rows"]
+    for record in (record for entry in entries for record in entry["records"]):
+        assert set(record) < {"columns", "ones", "bits"}
+    np.testing.assert_array_equal(written_cells(out), made.written.rows())
+    assert len(made.written.rows()) == made.job.plan.size
     replay(out, tmp_path / "again")
     assert differing_files(out, tmp_path / "again") == []
 
@@ -271,7 +286,7 @@ def test_a_frame_of_very_many_columns_is_refused() -> None:
     finished = release(table, Schema.binary(20_000), WORKLOAD, **USUAL)
     with pytest.raises(PlanError, match="to_sparse"):
         finished.to_pandas()
-    assert finished.to_sparse()[0].shape == (len(finished.records), 20_000)
+    assert finished.to_sparse()[0].shape == (finished.job.plan.size, 20_000)
 
 
 def test_maximum_likelihood_weights_are_written_in_the_same_format(tmp_path: Path) -> None:
@@ -302,7 +317,13 @@ def test_records_of_multiplicative_weights_are_bits_on_file_and_the_same_codes(
     pairs = (("item3", "item500"), ("item500", "item1099"), ("item3", "item1099"))
     asked = [[[one, "=", 1], [other, "!=", 1]] for one, other in pairs]
     workload = workload_from_json({"dpopt_workload": 1, "queries": asked}, BINARY)
-    plan: dict[str, Any] = {"algorithm": algorithm, "epsilon": 1e3, "delta": 1e-6, "predict": False}
+    plan: dict[str, Any] = {
+        "algorithm": algorithm,
+        "epsilon": 1e3,
+        "delta": 1e-6,
+        "predict": False,
+        "weights": True,
+    }
     finished = release(matrix(), BINARY, workload, out=tmp_path / "out", **plan)
     assert isinstance(finished.records.held, BitRecords)
     lines = (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()

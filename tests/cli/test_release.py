@@ -28,7 +28,8 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     assert f"spent: epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
     assert "accountant zcdp, one record more or less (add-remove)" in text
     assert "records: 5 rounds" in text
-    assert "rows in synthetic.csv with weights in 'weight'" in text
+    assert f"{privacy['public_size']:,} rows in synthetic.csv" in text
+    assert "with weights" not in text
     assert text.splitlines()[-1] == f"written to {tmp_path / 'out'}"
 
 

@@ -31,7 +31,7 @@ def reading_of(folder: Path) -> dict[str, object]:
 def test_a_sparse_matrix_is_released_evaluated_and_replayed(tmp_path: Path) -> None:
     table, out = tmp_path / "table.npz", tmp_path / "out"
     FILES["csr"](table, CELLS)
-    text = succeed(*release(table, *COLUMNS))
+    text = succeed(*release(table, *COLUMNS, "--weights"))
     assert "rows in synthetic.npz with weights in 'weights'" in text
     assert sp.load_npz(out / "synthetic.npz").shape[1] == 40
     assert "100 queries (NOT private)" in succeed("evaluate", out, table)
@@ -43,7 +43,7 @@ def test_baskets_with_names_come_out_as_baskets_with_names(tmp_path: Path) -> No
     table, names = tmp_path / "table.txt", tmp_path / "names.txt"
     names.write_text("\ufeff" + "".join(f"item no {i}\r\n" for i in range(40)))
     table.write_text("".join(",".join(f"item no {i}" for i in range(40) if row[i]) + "\n" for row in CELLS))
-    arguments = [*COLUMNS, "--names", names, "--layout", "baskets", "--format", "baskets"]
+    arguments = [*COLUMNS, "--names", names, "--layout", "baskets", "--format", "baskets", "--weights"]
     assert "with weights in 'weights.txt'" in succeed(*release(table, *arguments))
     first = (tmp_path / "out" / "synthetic.txt").read_text().splitlines()
     assert {name for line in first for name in line.split(",")} - {""} <= {f"item no {i}" for i in range(40)}

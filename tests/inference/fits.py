@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.inference import FitProblem, FitTerm
+from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.inference import FitProblem, FitSettings, FitTerm, fit, fit_records
+from dpopt.inference.records.fit import fit, fit_records
+from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
 from dpopt.private.readers.read_table import read_table
 from dpopt.queries.counting.marginal_kernels import count_cells
 from dpopt.queries.marginal_set import MarginalSet

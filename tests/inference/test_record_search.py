@@ -11,19 +11,11 @@ import pytest
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, SchemaError, WorkloadError
-from dpopt.inference import (
-    FitProblem,
-    FitProgress,
-    FitSettings,
-    Fitted,
-    FitTerm,
-    estimated_one_way,
-    fit_records,
-)
 from dpopt.inference.records import bookkeeping
-from dpopt.inference.records.fit import COARSE_IMPROVEMENT, COARSER, LEAST_COARSE, Pool
+from dpopt.inference.records.fit import COARSE_IMPROVEMENT, COARSER, LEAST_COARSE, Pool, fit_records
 from dpopt.inference.records.layouts import are_worthwhile
-from dpopt.inference.records.start import draw_records
+from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted, FitTerm
+from dpopt.inference.records.start import draw_records, estimated_one_way
 from dpopt.inference.records.team import BLOCKS
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ProgramError
-from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
 from dpopt.models.best_responses.column_pricing import joined_clauses, pricing_program
 from dpopt.models.records.projection import projection, rounding_program
 from dpopt.programs import SolveLimits

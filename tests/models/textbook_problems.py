@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.comparison.instances import Instance
-from dpopt.inference import FitProblem, FitSettings, FitTerm, fit
 from dpopt.inference.distribution.fit import Distribution
 from dpopt.inference.histograms.integer_tree import best_integer_tree
 from dpopt.inference.histograms.mean_variance import MeanVariance
@@ -23,6 +22,8 @@ from dpopt.inference.histograms.prefix_factors import root_coefficients
 from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
 from dpopt.inference.shrinkage import fit_weights
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.perturbed_response import (

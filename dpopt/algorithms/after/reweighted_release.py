@@ -100,7 +100,7 @@ class ReweightedRelease:
         """
         place, written = Path(folder), self._as_release(rows)
         make_empty(place)
-        output = write_synthetic(written.job, place, self.records, self.release.values)
+        output = write_synthetic(written.job, place, written.written, self.release.values)
         statement = {
             "dpopt_reweighting": 1,
             "inputs_of_the_release": self.release.job.fingerprint(),
@@ -116,9 +116,9 @@ class ReweightedRelease:
     def _as_release(self, rows: int | None) -> SyntheticRelease:
         """Return the release with the re-weighted records in place of its own."""
         job = self.release.job
-        output = {key: value for key, value in job.output.items() if key != "rows"}
-        output |= {} if rows is None else {"rows": rows}
-        return replace(self.release, job=replace(job, output=output), synthetic=self.records)
+        output = {"format": job.output.get("format", "csv"), "rows": rows}
+        chosen = None if rows is None else self.records.resampled(rows)
+        return replace(self.release, job=replace(job, output=output), synthetic=self.records, chosen=chosen)
 
 
 def reweight_release(

@@ -20,13 +20,13 @@ from dpopt.algorithms.measured.fitting import (
     Answered,
     RecordFitter,
     fit_problem,
+    record_problem,
     release_records,
 )
 from dpopt.algorithms.measured.plan import (
     MeasuredPlan,
     candidate_marginals,
     check_sensitivities,
-    domains_of,
     expected_errors,
     planned_queries,
 )
@@ -194,14 +194,14 @@ def feasible_start(job: Job) -> NDArray[np.int32] | None:
 
     Raises RulesError if there is none among all codes; PlanError if none was found among the codes that may occur.
     """
-    from dpopt.inference.records.problem import FitProblem, FitSettings
+    from dpopt.inference.records.problem import FitSettings
     from dpopt.inference.records.start import start_records
 
     rules, sizes = job.record_rules(), job.record_sizes()
     found = feasible_record(rules, sizes)
     if not rules.number_of_rules:
         return None
-    problem = FitProblem(sizes, (), rules, domains_of(job.workload))
+    problem = record_problem(job)
     if not problem.infeasible(found[None, :]).any():
         return found
     distributions = problem.allowed_columns() / np.repeat(problem.domains.counts, sizes)

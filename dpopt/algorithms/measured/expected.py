@@ -30,10 +30,10 @@ from scipy.special import ndtr
 from dpopt.algorithms.measured.allocation import best_precisions, factors_of
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import bound_for, measurable, sets_of
-from dpopt.algorithms.prediction import BASELINES, PredictedError, some_of
+from dpopt.algorithms.prediction import BASELINES, PredictedError
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.marginal_set import MarginalSet, some_of
 from dpopt.queries.residuals import (
     Residuals,
     independent_shares,

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, domains_of
 from dpopt.algorithms.options import LOCAL_SEARCH
-from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted, FitTerm
@@ -21,9 +20,9 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.job import Job
-from dpopt.releases.kept_records import bit_records_from_json, records_to_json
+from dpopt.releases.kept_records import records_to_json
 from dpopt.releases.progress import stage
-from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.records import SyntheticRecords, weighted_records
 from dpopt.releases.run import Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
@@ -75,6 +74,11 @@ def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
         values = one.answers.values / plan.size
         terms.append(FitTerm(one.queries, values, plan.size**2 / variance))
     return FitProblem(job.schema.sizes, tuple(terms), job.record_rules(), domains_of(job.workload))
+
+
+def record_problem(job: Job) -> FitProblem:
+    """Return the problem that only says which records a run may release: of which codes, by which rules."""
+    return FitProblem(job.schema.sizes, (), job.record_rules(), domains_of(job.workload))
 
 
 def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64]) -> float:
@@ -268,7 +272,7 @@ def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[Synthetic
 
     Raises TranscriptError if a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
     """
-    records = weighted_records(job, entry, as_bits=_are_bits(job))
+    records = weighted_records(entry, record_problem(job), as_bits=_are_bits(job))
     try:
         recorded = float(entry["objective"])
         bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
@@ -298,37 +302,6 @@ def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[Synthetic
         "stopped": str(entry.get("stopped")),
     }
     return records, certificate
-
-
-def weighted_records(job: Job, entry: Entry, *, as_bits: bool) -> SyntheticRecords:
-    """Return the weighted records of a transcript, validated by schema and rules; with `as_bits` they are kept as bits.
-
-    Raises TranscriptError if they are damaged, do not fit the schema, or break a rule.
-    """
-    try:
-        weights = frozen(entry["multiplicity"], np.int64)
-        held: NDArray[np.int32] | BitRecords = (
-            bit_records_from_json(entry["records"], job.schema.sizes)
-            if as_bits
-            else frozen(entry["records"], np.int32)
-        )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise TranscriptError(f"the records on file are damaged: {error!r}") from error
-    shape = (len(held), held.width) if isinstance(held, BitRecords) else held.shape
-    expected = (weights.size, len(job.schema))
-    if weights.ndim != 1 or not weights.size or shape != expected or np.any(weights < 1):
-        raise TranscriptError(
-            f"the records on file have shape {shape}, expected {expected} and as many weights, each at least 1"
-        )
-    records = SyntheticRecords(held, weights)
-    if as_bits and job.schema.is_binary:  # it has no rules, and every record of bits fits it
-        return records
-    problem = FitProblem(job.schema.sizes, (), job.record_rules(), domains_of(job.workload))
-    if problem.infeasible(records.distinct).any():
-        raise TranscriptError(
-            "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
-        )
-    return records
 
 
 def _are_bits(job: Job) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.fitting import weighted_records
+from dpopt.algorithms.measured.fitting import record_problem
 from dpopt.algorithms.measured.plan import expected_errors
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits, universe_of
@@ -35,7 +35,7 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import records_to_json
 from dpopt.releases.progress import stage
-from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.records import SyntheticRecords, weighted_records
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import MEASUREMENT, QUERY_SELECTION, SELECTION
@@ -217,7 +217,7 @@ def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) 
         # When to stop depends on what was drawn, so the guarantee is that of all rounds that could have been played.
         for charge in walk.ledger.unspent:
             walk.ledger.spend(charge)
-    records = weighted_records(job, entry, as_bits=kept_as_bits(job.schema))
+    records = weighted_records(entry, record_problem(job), as_bits=kept_as_bits(job.schema))
     differences = _differences(job, played, records)
     proven = proven_of_records(
         job.statement.get("proven"), stopped_early=played.stopped_early, distance=_distance(entry)

@@ -49,8 +49,10 @@ def release(
     values_share: options.ValuesShareOption = None,
     accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False,
     rows: Annotated[
-        int | None, "Write this many rows without weights; if left out, distinct records with weights."
+        int | None,
+        "Write this many rows; if left out, as many as the public number of records (--n0, or as measured).",
     ] = None,
+    weights: Annotated[bool, "Write distinct records with weights in place of rows."] = False,
     file_format: Annotated[
         str | None,
         "--format",
@@ -96,6 +98,7 @@ def release(
             reading=how,
             accept_draft=accept_draft,
             rows=rows,
+            weights=weights,
             format=file_format or (None if declared.is_binary else _format_of(table, how)),
             predict=predict,
             density=density,

@@ -13,6 +13,9 @@ from rich.table import Table
 
 _NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
 
+MANY_COPIES = 2
+"""Rows for each distinct record from which on a release says that they are copies."""
+
 
 def warn_if_not_private(privacy: Mapping[str, Any]) -> None:
     """Say on the error stream, beside answers, that they come from a release without a guarantee."""
@@ -253,6 +256,11 @@ def _held(statement: Mapping[str, Any]) -> list[str]:
         f"{_obedience(records)}{records['rows']:,} rows in {records['file']}{weights}"
     )
     lines = [held]
+    if chosen := records.get("rows_chosen"):
+        lines.append(
+            f"rows: they answer like the weighted records (--weights) within {chosen['distance_per_query']:.3g} rows, root "
+            f"mean square; no rows do within less than {chosen['least_distance_per_query']:.3g}"
+        )
     fit = statement.get("certificate")
     if fit is not None:
         bound = "no bound was sought (--column-generation seeks one)"
@@ -292,7 +300,7 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     if records is None:
         return lines
-    if records["weight_column"] is None and records["rows"] > records["distinct"]:
+    if records["weight_column"] is None and records["rows"] > MANY_COPIES * records["distinct"]:
         lines.append(
             f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
             "together; they are no individuals"

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.inference.records.bookkeeping import Bookkeeping
-from dpopt.inference.records.columns.column_generation import generate_columns
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
 from dpopt.inference.records.start import check_one_way, estimated_one_way, start_records
 from dpopt.inference.records.team import Team
@@ -208,6 +207,8 @@ def fit(
     searched = fit_records(problem, settings, start=start, one_way=one_way, progress=progress)
     if not settings.rounds:
         return searched
+    from dpopt.inference.records.columns.column_generation import generate_columns  # loads the solvers
+
     return generate_columns(
         problem,
         settings,

@@ -1,9 +1,12 @@
-"""Weighted records as a number of rows: systematic, and the best that moving single rows reaches.
+"""Weighted records as a number of rows without weights: whole copies, and rows that are searched.
 
-Problem (models/projection, PJ-7 with any whole m_x >= 0): minimize f over multiplicities m with sum m = N. Systematic
-resampling gives every record floor or ceil of N times its weight, whatever f is; from there `best_multiplicities` moves
-one row at a time from one record to another while that lowers f. `exact_multiplicities` lets a solver decide which to
-round up; for few records.
+Problem (models/projection, PJ-9): of multiplicities m_x of feasible records x, whole numbers of sum N, find those that minimize
+1/2 sum_j (sum_x m_x q_j(x) - N a_j)^2, where a_j are the answers of the weighted records.
+
+Method: a record of weight w gets floor(N w) rows. The others, fewer than the distinct records, stand at first where systematic
+resampling puts them, and are then replaced by best responses to each other (`fit_records`), so that they may become records of
+which there was none. No rows come closer than `least_distance` (PJ-10). `exact_multiplicities` lets a solver decide which
+of the given records to round up (PJ-7); for few of them.
 """
 
 from __future__ import annotations
@@ -12,66 +15,141 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import NoSolutionError, ProgramError
-from dpopt.inference.records.columns.columns import MATRIX_UP_TO, Answers, Matrix
-from dpopt.inference.records.problem import FitProblem
-from dpopt.models.best_responses.best_response import read_record
-from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
-from dpopt.models.records.projection import rounding_program
+from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
 from dpopt.programs.results import NO_LIMITS, SolveLimits
 from dpopt.programs.solver import Solver, why_refused
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+
+SWEEPS, IMPROVEMENT = 10, 0.02
+"""Rows are replaced so often, unless that lowers the squared distance by less than this share of it."""
 
 
-def systematic_multiplicities(weights: NDArray[np.float64], number: int) -> NDArray[np.int64]:
+def whole_copies(
+    multiplicities: NDArray[np.int64], number: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the whole parts of number * weight of every record, (r,), and what they leave, (r,), in multiples of 1 / sum.
+
+    Examples
+    --------
+    >>> whole_copies(np.array([3, 1]), 6)
+    (array([4, 1]), array([2, 2]))
+    """
+    total = int(multiplicities.sum())
+    copies = number * multiplicities // total
+    return copies, number * multiplicities - copies * total
+
+
+def systematic_multiplicities(multiplicities: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     """Return how many of `number` rows each record gets: floor or ceil of number * weight, `number` in all.
 
     Row j stands at (j + 1/2) / number of the total weight. Records that stand together share what is rounded, so sort them
     first where neighbours should be alike.
 
+    Parameters
+    ----------
+    multiplicities : (r,) int64
+        The weights in whole multiples of one over their sum, not negative and not all 0.
+
     Raises
     ------
     ProgramError
-        No rows, or weights that are not positive or do not sum to 1.
+        No rows, or weights that are negative or all 0.
+
+    Examples
+    --------
+    >>> systematic_multiplicities(np.array([3, 1]), 6)
+    array([5, 1])
     """
     if number < 1:
         raise ProgramError(f"the number of rows must be at least 1, found {number}")
-    if not weights.size or not np.all(weights >= 0) or abs(float(weights.sum()) - 1.0) > 1e-6:
-        raise ProgramError("weights of records must not be negative and must sum to 1")
-    edges = np.cumsum(weights) * number
-    edges *= number / edges[-1]
-    edges[-1] = number
-    upper = np.floor(edges + 0.5).astype(np.int64)
+    if (multiplicities < 0).any() or not multiplicities.any():
+        raise ProgramError("weights of records must not be negative, and not all of them 0")
+    edges = np.cumsum(multiplicities)
+    total = int(edges[-1])
+    upper = (2 * number * edges + total - 1) // (2 * total)  # rows with (2 j + 1) total < 2 number edge
     upper[1:] -= upper[:-1].copy()
     return upper
 
 
-def best_multiplicities(
-    problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64], number: int
-) -> NDArray[np.int64]:
-    """Return multiplicities (r,) of sum `number` that no move of one row to another of these records improves.
+def rows_problem(
+    queries: MarginalSet | Clauses,
+    records: NDArray[np.int32],
+    multiplicities: NDArray[np.int64],
+    sizes: NDArray[np.int32],
+    rules: ThresholdCircuit,
+    number: int,
+) -> FitProblem:
+    """Return the problem of choosing `number` rows that answer queries as weighted records do; f is in squared rows.
+
+    Rows have codes that the records have, and obey the rules.
 
     Parameters
     ----------
-    problem
-        What was fitted.
+    queries
+        Of which answers are to be kept.
     records : (r, d) int32
-        Up to 3,000 records; for more, a record search from the rows (`fit_records`) does better anyway.
-    weights : (r,) float64
-        Their weights.
-    number
-        Rows, >= 1.
-
-    Raises
-    ------
-    ProgramError
-        Too many records, or as for `systematic_multiplicities`.
+    multiplicities : (r,) int64
+        Their weights, in whole multiples of one over the sum.
+    sizes : (d,) int32
+        Numbers of codes.
     """
-    from dpopt.inference.records.columns.column_kernels import move_rows
+    from dpopt.queries.counting.kernels import shares_on_records
 
-    start = systematic_multiplicities(weights, number)
-    gram, pull = _products(problem, records)
-    gradient = gram @ start / number - pull
-    move_rows(np.ascontiguousarray(gram), gradient, start, number)
-    return start
+    answers = shares_on_records(queries, records, sizes, multiplicities.astype(np.float64))
+    term = FitTerm(queries, answers, float(number) ** 2)
+    return FitProblem(sizes, (term,), rules, codes_of(records, sizes))
+
+
+def codes_of(records: NDArray[np.int32], sizes: NDArray[np.int32]) -> Domains:
+    """Return the codes that occur in records (r, d), attribute by attribute."""
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)))
+    occurs = np.zeros(int(offsets[-1]), dtype=np.bool_)
+    occurs[records + offsets[:-1]] = True
+    columns = np.flatnonzero(occurs)
+    counts = np.add.reduceat(occurs, offsets[:-1], dtype=np.int64)
+    codes = (columns - np.repeat(offsets[:-1], counts)).astype(np.int32)
+    return Domains(counts, np.cumsum(counts) - counts, codes)
+
+
+def searched_rows(problem: FitProblem, start: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+    """Return rows (number, d) that answer more nearly as a problem of `rows_problem` asks than those given."""
+    from dpopt.inference.records.fit import fit_records  # a replay searches nothing, and loads no solver
+
+    settings = FitSettings(records=len(start), sweeps=SWEEPS, improvement=IMPROVEMENT, seed=seed)
+    uniform = problem.allowed_columns() / np.repeat(problem.domains.counts, problem.sizes)  # is not read
+    return fit_records(problem, settings, start=start, one_way=uniform).records
+
+
+def least_distance(queries: MarginalSet | Clauses, answers: NDArray[np.float64], number: int) -> float:
+    """Return a lower bound on sum_j (c_j - number a_j)^2 over the counts c of any `number` rows (PJ-10).
+
+    Counts are whole: each clause is rounded by itself. Those of a marginal whose answers sum to 1 sum to the number of rows as
+    well, so its largest fractions are rounded up.
+
+    Parameters
+    ----------
+    answers : (m,) float64
+        a, shares from 0 to 1.
+    """
+    fractions = number * answers
+    fractions -= np.floor(fractions)
+    nearest = np.minimum(fractions, 1 - fractions)
+    if isinstance(queries, Clauses):
+        return float(nearest @ nearest)
+    first, cells = queries.starts[:-1], queries.cells()
+    sums = np.add.reduceat(fractions, first)
+    ups = np.rint(sums)
+    whole = (np.abs(np.add.reduceat(answers, first) - 1) < 1e-9) & (np.abs(sums - ups) < 1e-3)
+    marginal = np.repeat(np.arange(len(queries)), cells)
+    order = np.lexsort((-fractions, marginal))
+    up = (np.arange(fractions.size) - np.repeat(first, cells)) < np.repeat(ups, cells)
+    ordered = fractions[order]
+    kept = np.where(up, 1 - ordered, ordered)
+    best = np.where(whole[marginal], kept, nearest[order])
+    return float(best @ best)
 
 
 def exact_multiplicities(
@@ -91,6 +169,10 @@ def exact_multiplicities(
     NoSolutionError
         The solver found none within the limits.
     """
+    from dpopt.models.best_responses.best_response import read_record
+    from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+    from dpopt.models.records.projection import rounding_program
+
     gram, pull = _products(problem, records)
     written = rounding_program(gram, pull, weights, number)
     able = accepting_max_csp(solver)
@@ -107,6 +189,8 @@ def _products(
     problem: FitProblem, records: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return K and b of the master problem over these records."""
+    from dpopt.inference.records.columns.columns import MATRIX_UP_TO, Answers, Matrix
+
     if len(records) > MATRIX_UP_TO:
         raise ProgramError(
             f"{len(records):,} records; up to {MATRIX_UP_TO:,} can be rounded so: round systematically, and search from there"

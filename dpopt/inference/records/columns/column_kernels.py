@@ -195,30 +195,3 @@ def add_columns(held: Held, weights: NDArray[np.float64], slopes: NDArray[np.flo
     for row in range(weights.size):
         if weights[row] != 0.0:
             add_column(held, row, weights[row], slopes)
-
-
-@kernel
-def move_rows(
-    gram: NDArray[np.float64], gradient: NDArray[np.float64], multiplicities: NDArray[np.int64], number: int
-) -> None:
-    """Move one row at a time to the record where it lowers f most, until no move of a row lowers f.
-
-    `gradient` (r,) is the slope of f along each record at the multiplicities / number, and is kept in step.
-    """
-    quiet, one = 0, 0
-    while quiet < multiplicities.size:
-        quiet += 1
-        if multiplicities[one] > 0:
-            best, target = -1e-12 * abs(gradient[one]), one
-            for other in range(multiplicities.size):
-                curvature = gram[one, one] + gram[other, other] - 2.0 * gram[one, other]
-                change = gradient[other] - gradient[one] + 0.5 * curvature / number
-                if change < best:
-                    best, target = change, other
-            if target != one:
-                multiplicities[one] -= 1
-                multiplicities[target] += 1
-                for other in range(multiplicities.size):
-                    gradient[other] += (gram[target, other] - gram[one, other]) / number
-                quiet = 0
-        one = one + 1 if one + 1 < multiplicities.size else 0
