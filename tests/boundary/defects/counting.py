@@ -22,8 +22,15 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, CountingCurator
 from dpopt.private.curators.door import Door
-from dpopt.private.measurements import bin_measurement, halfspace_kernels, noisy_counts, sanitizer_sums
+from dpopt.private.measurements import (
+    bin_measurement,
+    column_measurement,
+    halfspace_kernels,
+    noisy_counts,
+    sanitizer_sums,
+)
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
 from dpopt.private.measurements.measurement import Measurement
@@ -573,6 +580,26 @@ BINS: dict[str, Defect] = {
 }
 
 
+# Numeric columns.
+
+COLUMNS = "halves of columns"
+NUMERIC: dict[str, Defect] = {
+    "charge one column for all": defect(
+        wrap(column_measurement, "once_or_twice", lambda usual, columns, relation: usual(1, relation)),
+        (loss_of("columns", COLUMNS), BOTH, LOSS),
+    ),
+    "charge a replaced number as an added one": defect(
+        wrap(
+            column_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)
+        ),
+        (loss_of("columns", COLUMNS), REP, LOSS),
+    ),
+    "count each block from the first cell": defect(
+        wrap(ColumnSums, "exact", lambda usual, self, held, *_: np.asarray(held._sums[self.stops])),
+        (loss_of("columns", COLUMNS), BOTH, LOSS),
+    ),
+}
+
 # Conjunctions.
 
 WIDE = ChosenLiterals.of(bits_schema(8), None, "all")
@@ -1055,8 +1082,9 @@ COUNTING = {
             check_groups_of_nodes_are_never_measured,
             check_plans_of_bins_keep_their_budget,
             *both_stopped("bins", NODES, None),
+            loss_of("columns", COLUMNS),
         ],
-        BINS,
+        {**BINS, **NUMERIC},
     ),
     "conjunctions": of_family("conjunctions", [SUMMARIES_KEEP, *both_stopped("conjunctions")], CONJUNCTIONS),
     "lists": of_family("lists", [check_counts_are_those_of_the_rows, LISTS_KEEP], DECISION_LISTS),
