@@ -137,6 +137,12 @@ class SyntheticRelease:
                 found[attribute.name] = (drawn.get(place, by_code[written[:, place]]), shares)
         return found
 
+    def report(self, table: object = None, **how: Any) -> str:
+        """Return a report as one page of HTML: `dpopt.report` of this release, with its parameters."""
+        import dpopt  # the root, which knows every room: that of reports lies above this one
+
+        return dpopt.report(self, table, **how)
+
     def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
         """Return records of zeros and ones as a sparse matrix, a row for each: rows, or distinct records where weights are.
 

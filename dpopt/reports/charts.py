@@ -148,13 +148,15 @@ def _bin_label(attribute: Attribute, first: int, last: int) -> str:
     return f"{number_text(attribute.edges[first])} to {number_text(attribute.edges[last])}"
 
 
-def square_map(names: Sequence[str], values: NDArray[np.float64], *, signed: bool) -> dict[str, Any]:
+def square_map(
+    names: Sequence[str], values: NDArray[np.float64], *, signed: bool, top: float | None = 1.0
+) -> dict[str, Any]:
     """Return a map of a symmetric matrix (d, d), its lower half: opacity says how large a value is, a class its sign.
 
-    NaN is left blank. Opacities are square roots, so that small values are seen; the largest opacity stands for the largest
-    value, 1 for unsigned ones.
+    NaN is left blank. Opacities are square roots, so that small values are seen; the largest one stands for `top`, or, where
+    that is None, for the largest value.
     """
-    top = max(1e-9, float(np.nanmax(np.abs(values), initial=0.0))) if signed else 1.0
+    top = max(1e-9, float(np.nanmax(np.abs(values), initial=0.0))) if top is None else top
     cells = [
         {
             "x": column,

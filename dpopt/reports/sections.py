@@ -97,10 +97,11 @@ def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> li
         if judged is not None:
             matrices = {"real": _matrix(real, shown, which), **matrices}
             matrices["synthetic minus real"] = matrices["synthetic"] - matrices["real"]
-        drawn = [
-            {"caption": caption, **square_map(names, values, signed=which == 1 or "minus" in caption)}
-            for caption, values in matrices.items()
-        ]
+        drawn = []
+        for caption, values in matrices.items():
+            apart = "minus" in caption
+            map_ = square_map(names, values, signed=which == 1 or apart, top=None if apart else 1.0)
+            drawn.append({"caption": caption, **map_})
         maps.append({"title": title, "maps": drawn, "left_out": len(schema) - len(places)})
     return maps
 

@@ -86,7 +86,7 @@ def test_the_owners_page_says_so_on_screen_and_on_every_sheet(pages: tuple[str, 
 def test_the_page_without_the_table_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
     """The folder, read again, gives the same page: whatever is in it was released."""
     made = released(tmp_path / "release")
-    assert report(tmp_path / "release") == report(made)
+    assert report(tmp_path / "release") == made.report(title="Report on a release of synthetic records")
 
 
 def test_names_and_values_are_shown_and_never_obeyed(pages: tuple[str, str]) -> None:
