@@ -66,9 +66,10 @@ if TYPE_CHECKING:
     from dpopt.algorithms.synthesize import resume as resume
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
+    from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
+    from dpopt.private.drafts.infer_schema import infer_schema as infer_schema
     from dpopt.private.readers.binary.bit_file import bit_table as bit_table
     from dpopt.private.readers.binary.bit_file import write_bit_file as write_bit_file
-    from dpopt.private.readers.draft_schema import infer_schema as infer_schema
     from dpopt.private.readers.read_binary_table import read_binary_table as read_binary_table
     from dpopt.private.readers.read_table import read_table as read_table
     from dpopt.private.readers.table_reading import TableReading as TableReading
@@ -131,7 +132,8 @@ _PUBLIC_NAMES: dict[str, str] = {
     "grow": "dpopt.synopses.histograms.prefixes",
     "halfspaces": "dpopt.synopses.halfspaces.release_halfspaces",
     "histogram": "dpopt.synopses.histograms.release_histogram",
-    "infer_schema": "dpopt.private.readers.draft_schema",
+    "SchemaDraft": "dpopt.private.drafts.infer_schema",
+    "infer_schema": "dpopt.private.drafts.infer_schema",
     "intervals": "dpopt.synopses.intervals.release_intervals",
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",

@@ -132,7 +132,7 @@ class SyntheticRelease:
         drawn = drawn_values(self.values, self.record_schema, written, weights)
         found = {}
         for place, attribute in enumerate(self.record_schema.attributes):
-            if attribute.kind is AttributeKind.NUMERIC:
+            if attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None:
                 by_code = np.append(attribute.representatives, np.nan)  # a missing value has the last code
                 found[attribute.name] = (drawn.get(place, by_code[written[:, place]]), shares)
         return found

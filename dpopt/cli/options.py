@@ -140,6 +140,9 @@ SeparatorOption = Annotated[
     "left out: a comma; for edges blanks; for baskets blanks, tabs and commas.",
 ]
 DecimalOption = Annotated[str, "Decimal mark of numbers: . or , (a comma)."]
+ThousandsOption = Annotated[
+    str | None, "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe."
+]
 EncodingOption = Annotated[
     str, "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...)."
 ]
@@ -173,6 +176,7 @@ class TextOptions:
 
     separator: SeparatorOption = None
     decimal: DecimalOption = "."
+    thousands: ThousandsOption = None
     encoding: EncodingOption = "utf-8"
     multiline: MultilineOption = False
     no_quotes: NoQuotesOption = False
@@ -192,6 +196,7 @@ class TextOptions:
             quotes=not self.no_quotes,
             multiline=self.multiline,
             decimal=self.decimal,
+            thousands=self.thousands,
             encoding=self.encoding,
             on_invalid=on_invalid,  # type: ignore[arg-type]  # it reads texts
         )
@@ -217,12 +222,13 @@ class ReadingOptions(TextOptions):
         from dataclasses import replace
 
         names = None if schema is None or schema.is_binary or not self.no_header else schema.names
-        return replace(
+        given = replace(
             self.text(self.on_invalid),
             column_names=names,
             person=self.person,
             rows_per_person=self.rows_per_person,
         )
+        return given if schema is None else given.for_schema(schema)
 
 
 @dataclass(frozen=True)

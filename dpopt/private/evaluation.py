@@ -290,7 +290,11 @@ def numeric_figures(dataset: PrivateDataset) -> dict[str, ColumnFigures]:
     by a pipe.
     """
     attributes = dataset._schema.attributes
-    numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
+    numeric = [
+        place
+        for place, attribute in enumerate(attributes)
+        if attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None
+    ]
     again = readable_again(dataset)
     if not numeric or again is None:
         return {}

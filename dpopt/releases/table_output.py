@@ -6,7 +6,7 @@ The counterpart of `read_table`: records that are written read back to the same 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
+from dpopt.schema.dates import date_number, has_time
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
 if TYPE_CHECKING:
@@ -232,9 +233,10 @@ def _decoded(
     if numbers is None:
         return attribute.decoded(), np.ascontiguousarray(codes)
     known, places = np.unique(numbers, return_inverse=True)  # NaN last
-    found: list[Value | None] = [
-        int(number) if attribute.integer else number for number in known[~np.isnan(known)].tolist()
-    ]
+    write: Callable[[float], Value] = int if attribute.integer else float
+    if attribute.date_format is not None:
+        write = attribute.number_text
+    found: list[Value | None] = [write(number) for number in known[~np.isnan(known)].tolist()]
     if attribute.missing is not None:
         found.append(attribute.missing or None)
     return found, places.astype(np.int32)
@@ -258,6 +260,10 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
 
     if attribute.missing is not None:
         written = [*written[:-1], None]
+    if (form := attribute.date_format) is not None:
+        seconds = [None if text is None else int(date_number(str(text), form)) for text in written]
+        moments = pa.array(seconds, pa.int64()).cast(pa.timestamp("s"))
+        return moments if has_time(form) else moments.cast(pa.date32(), safe=False)
     values = [value for value in written if value is not None]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if all(isinstance(value, bool) for value in values):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dpopt.errors import SchemaError
+from dpopt.schema.dates import date_number, date_pattern, date_text
 
 Value = str | int | float | bool
 LARGEST_SIZE = 65_535
@@ -50,6 +51,13 @@ class Attribute:
         range, which stands for its bin.
     occurring
         The codes that can occur, as far as is publicly known. None: nothing is declared.
+    date_format
+        Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (%Y, %m,
+        %d, %H, %M and %S are known). Edges, representatives and `other` are given as such texts, and kept as seconds since the
+        beginning of 1970.
+    prefix
+        Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
+        value "I21".
 
     Raises
     ------
@@ -66,12 +74,15 @@ class Attribute:
     missing: str | None = None
     other: Value | None = None
     occurring: tuple[int, ...] | None = None
+    date_format: str | None = None
+    prefix: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"an attribute needs a name that is text and not empty, found {self.name!r}")
         if not isinstance(self.kind, AttributeKind):
             raise self._refusal(f"the kind must be an AttributeKind, found {self.kind!r}")
+        self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()
             self._check_representatives()
@@ -130,6 +141,8 @@ class Attribute:
         written: tuple[Value | None, ...]
         if self.kind is not AttributeKind.NUMERIC:
             written = self.values
+        elif self.date_format is not None:
+            written = tuple(map(self.number_text, self.representatives))
         elif self.integer:
             written = tuple(int(number) for number in self.representatives)
         else:
@@ -141,12 +154,37 @@ class Attribute:
         rule = _whole_midpoint if self.integer else _midpoint
         return tuple(rule(low, high) for low, high in pairwise(self.edges))
 
+    def number_text(self, number: float) -> str:
+        """Return a number of this attribute as people read it: in its shortest form, or as a date."""
+        return number_text(number) if self.date_format is None else date_text(number, self.date_format)
+
     def _bin_label(self, code: int) -> str:
         end = "]" if code == len(self.edges) - 2 else ")"
-        return f"[{number_text(self.edges[code])}, {number_text(self.edges[code + 1])}{end}"
+        return f"[{self.number_text(self.edges[code])}, {self.number_text(self.edges[code + 1])}{end}"
 
     def _refusal(self, problem: str) -> SchemaError:
         return SchemaError(f"attribute {self.name!r}: {problem}")
+
+    def _check_form(self) -> None:
+        if self.date_format is not None:
+            if self.kind is not AttributeKind.NUMERIC:
+                raise self._refusal(f"a form of dates belongs to numeric, not to {self.kind.value}")
+            if not isinstance(self.date_format, str) or date_pattern(self.date_format) is None:
+                raise self._refusal(
+                    f"the form of its dates is {self.date_format!r}; expected one such as '%Y-%m-%d' or '%d-%m-%Y %H:%M', with "
+                    "%Y and any of %m, %d, %H, %M, %S in use, none without those before it"
+                )
+            object.__setattr__(self, "integer", True)  # whole seconds
+        if self.prefix is not None:
+            if self.kind is not AttributeKind.CATEGORICAL:
+                raise self._refusal(f"a prefix belongs to categorical, not to {self.kind.value}")
+            if isinstance(self.prefix, bool) or not isinstance(self.prefix, int) or self.prefix < 1:
+                raise self._refusal(f"'prefix' is a number of characters, 1 or more; found {self.prefix!r}")
+            for value in self.values:
+                if not isinstance(value, str) or len(value) > self.prefix:
+                    raise self._refusal(
+                        f"the value {value!r} is no text of at most {self.prefix} characters ('prefix'), and would never occur"
+                    )
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:
@@ -184,13 +222,13 @@ class Attribute:
                     f"'other' is {self.other!r}, which is not one of the declared values; declare it"
                 )
             return
-        (number,) = self._floats((self.other,), "'other'")  # type: ignore[arg-type]  # refuses what is no number
+        (number,) = self._floats((self.other,), "'other'")
         if not self.edges[0] <= number <= self.edges[-1]:
             raise self._refusal(
-                f"'other' is {number_text(number)}, which lies in no bin; name a number within the range"
+                f"'other' is {self.number_text(number)}, which lies in no bin; name a number within the range"
             )
         if self.integer and number != math.floor(number):
-            raise self._refusal(f"'other' is {number_text(number)}, which is no whole number")
+            raise self._refusal(f"'other' is {self.number_text(number)}, which is no whole number")
         object.__setattr__(self, "other", number)
 
     def _check_edges(self) -> None:
@@ -206,7 +244,7 @@ class Attribute:
         for low, high in pairwise(self.edges):
             if not low < high:
                 raise self._refusal(
-                    f"the edges must increase, found {number_text(low)} before {number_text(high)}; "
+                    f"the edges must increase, found {self.number_text(low)} before {self.number_text(high)}; "
                     "sort them and remove repeated ones"
                 )
         if self.integer:
@@ -227,7 +265,7 @@ class Attribute:
         for code, number in enumerate(self.representatives):
             if not self._inside(number, code):
                 raise self._refusal(
-                    f"the representative {number_text(number)} lies outside its bin {self._bin_label(code)}"
+                    f"the representative {self.number_text(number)} lies outside its bin {self._bin_label(code)}"
                 )
             if self.integer and number != math.floor(number):
                 raise self._refusal(f"the representative {number_text(number)} is no whole number")
@@ -236,9 +274,17 @@ class Attribute:
         low, high = self.edges[code], self.edges[code + 1]
         return low <= number < high or (number == high and code == len(self.edges) - 2)
 
-    def _floats(self, numbers: tuple[float, ...], what: str) -> tuple[float, ...]:
+    def _floats(self, numbers: tuple[float | str, ...], what: str) -> tuple[float, ...]:
         checked = []
-        for number in numbers:
+        for given in numbers:
+            number: object = given
+            if isinstance(given, str) and self.date_format is not None:
+                try:
+                    number = date_number(given, self.date_format)
+                except ValueError:
+                    raise self._refusal(
+                        f"the {what} {given!r} is no date in the form {self.date_format!r}"
+                    ) from None
             if isinstance(number, bool) or not isinstance(number, int | float):
                 raise self._refusal(f"the {what} {number!r} is no number")
             try:
@@ -263,7 +309,8 @@ class Attribute:
             )
         if self.kind is AttributeKind.NUMERIC:
             try:
-                number = float(self.missing)
+                form = self.date_format
+                number = float(self.missing) if form is None else date_number(self.missing, form)
             except ValueError:
                 return
             if self.edges[0] <= number <= self.edges[-1]:

@@ -42,6 +42,8 @@ from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 __all__ = ["LARGEST_SIZE", "Attribute", "AttributeKind", "Schema", "Value", "number_text", "value_text"]
 
 SCHEMA_VERSION = 1
+READING_KEYS = ("separator", "decimal", "thousands", "encoding", "quotes", "multiline")
+"""What a schema may say of how its tables are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,9 @@ class Schema:
         table of zeros and ones are a `BinaryAttributes`: see `Schema.binary`.
     draft
         True for a schema that was drafted from private data and not yet reviewed by the owner.
+    reading
+        How files with such tables are written, where that is not as usual: pairs of a name and a value, such as
+        ("separator", ";"). The names are those of `READING_KEYS`, with the meaning of `TableReading`.
     rules
         What every record obeys. Rules are public, like everything here: declare them from general knowledge, never from
         the table.
@@ -75,6 +80,7 @@ class Schema:
     attributes: Sequence[Attribute]
     draft: bool = False
     rules: tuple[Rule, ...] = ()
+    reading: tuple[tuple[str, str | bool], ...] = ()
     sizes: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     _positions: dict[str, int] | None = field(
@@ -100,10 +106,16 @@ class Schema:
         for rule in self.rules:
             if not isinstance(rule, Rule):
                 raise SchemaError(f"rules are given as Rule(formula, name); found {rule!r}")
+        object.__setattr__(self, "reading", _checked_reading(dict(self.reading)))
         object.__setattr__(self, "_circuit", compile_rules(self.rules, self.attributes, self.index))
 
-    def __reduce__(self) -> tuple[type[Schema], tuple[Sequence[Attribute], bool, tuple[Rule, ...]]]:
-        return Schema, (self.attributes, self.draft, self.rules)  # unpickled arrays would be writable
+    def __reduce__(self) -> tuple[type[Schema], tuple[object, ...]]:
+        return Schema, (
+            self.attributes,
+            self.draft,
+            self.rules,
+            self.reading,
+        )  # unpickled arrays would be writable
 
     @classmethod
     def binary(cls, count: int, names: Iterable[str] | None = None) -> Schema:
@@ -192,6 +204,8 @@ class Schema:
             "dpopt_schema": SCHEMA_VERSION,
             "draft": self.draft,
         }
+        if self.reading:
+            written["reading"] = dict(self.reading)
         if isinstance(self.attributes, BinaryAttributes):
             written["binary_attributes"] = self.attributes.to_json()
         else:
@@ -215,7 +229,7 @@ class Schema:
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
         refuse_unknown_keys(
             declared,
-            ("dpopt_schema", "draft", "attributes", "binary_attributes", "rules"),
+            ("dpopt_schema", "draft", "reading", "attributes", "binary_attributes", "rules"),
             "schema",
             SchemaError,
         )
@@ -240,6 +254,7 @@ class Schema:
             attributes,
             draft=draft,
             rules=tuple(rule_from_json(item, number) for number, item in enumerate(rules)),
+            reading=tuple(json_object(declared.get("reading", {}), "schema: 'reading'", SchemaError).items()),  # type: ignore[arg-type]  # checked next
         )
 
     @classmethod
@@ -254,6 +269,14 @@ class Schema:
     def fingerprint(self) -> str:
         """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""
         return sha256_of_json(self.to_json())
+
+
+def _checked_reading(given: dict[str, object]) -> tuple[tuple[str, str | bool], ...]:
+    refuse_unknown_keys(given, READING_KEYS, "schema: 'reading'", SchemaError)
+    for key, value in given.items():
+        if not isinstance(value, str | bool):
+            raise SchemaError(f"schema: 'reading': {key!r} is a text, true or false; found {shown(value)}")
+    return tuple(sorted(given.items()))  # type: ignore[arg-type]  # just checked
 
 
 def _positions(attributes: Sequence[Attribute]) -> dict[str, int]:
@@ -273,30 +296,38 @@ def _listed(names: tuple[str, ...], limit: int = 8) -> str:
 _COMMON = ("name", "type", "missing", "other", "occurring")
 
 _KEYS = {
-    AttributeKind.CATEGORICAL: (*_COMMON, "values"),
+    AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", "representatives"),
 }
+_DATE = "date"
+_DATE_KEYS = (*_COMMON, "format", "edges", "representatives")
 
 
 def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     """Return the JSON form of an attribute, defaults left out."""
     written: dict[str, object] = {"name": attribute.name, "type": attribute.kind.value}
+    dated = attribute.date_format is not None
+    plain = attribute.number_text if dated else _plain
     if attribute.kind is AttributeKind.NUMERIC:
-        written["edges"] = [_plain(edge) for edge in attribute.edges]
-        if attribute.integer:
+        if dated:
+            written |= {"type": _DATE, "format": attribute.date_format}
+        written["edges"] = [plain(edge) for edge in attribute.edges]
+        if attribute.integer and not dated:
             written["integer"] = True
         if attribute.representatives != attribute.midpoints():
-            written["representatives"] = [_plain(number) for number in attribute.representatives]
+            written["representatives"] = [plain(number) for number in attribute.representatives]
     elif attribute.kind is AttributeKind.CATEGORICAL:
         written["values"] = list(attribute.values)
+        if attribute.prefix is not None:
+            written["prefix"] = attribute.prefix
     elif not all(isinstance(value, bool) for value in attribute.values) or attribute.values[0]:
         written["false"], written["true"] = attribute.values
     if attribute.missing is not None:
         written["missing"] = attribute.missing
     if attribute.other is not None:
         numeric = attribute.kind is AttributeKind.NUMERIC
-        written["other"] = _plain(attribute.other) if numeric else attribute.other  # type: ignore[arg-type]
+        written["other"] = plain(attribute.other) if numeric else attribute.other  # type: ignore[arg-type]
     if attribute.occurring is not None:
         written["occurring"] = [_code_to_json(attribute, code) for code in attribute.occurring]
     return written
@@ -318,11 +349,16 @@ def attribute_from_json(item: object, number: int) -> Attribute:
         raise SchemaError(f"{place}: expected a 'name' that is text and not empty, found {found}")
     place = f"attribute {name!r}"
     kind = _kind(declared, place)
-    refuse_unknown_keys(declared, _KEYS[kind], f"{place} ({kind.value})", SchemaError)
+    dated = declared["type"] == _DATE
+    keys = _DATE_KEYS if dated else _KEYS[kind]
+    refuse_unknown_keys(declared, keys, f"{place} ({declared['type']})", SchemaError)
+    if dated and not isinstance(declared.get("format"), str):
+        raise SchemaError(f"{place}: a date needs its 'format', such as \"%Y-%m-%d\"")
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
     common: dict[str, Any] = {key: declared.get(key) for key in ("missing", "other")}
+    common |= {"date_format": declared.get("format"), "prefix": declared.get("prefix")}
     if kind is AttributeKind.NUMERIC:
         attribute = Attribute(name, kind, **_numeric(declared, place), **common)
     elif kind is AttributeKind.BOOLEAN:
@@ -353,12 +389,12 @@ def code_of(attribute: Attribute, value: object) -> int | None:
 
 
 def _kind(declared: dict[str, object], place: str) -> AttributeKind:
-    kinds = [kind.value for kind in AttributeKind]
+    kinds = [*(kind.value for kind in AttributeKind), _DATE]
     found = declared.get("type")
     if found not in kinds:
         text = shown(found) if "type" in declared else "none"
         raise SchemaError(f"{place}: expected a 'type' out of {', '.join(kinds)}; found {text}")
-    return AttributeKind(found)
+    return AttributeKind.NUMERIC if found == _DATE else AttributeKind(found)
 
 
 def _boolean_values(declared: dict[str, Any], place: str) -> tuple[Value, ...]:

@@ -472,7 +472,9 @@ class Request:
             return self.release(
                 command,
                 partial(plan, axes),
-                lambda: BinCounts.of_columns(self.table(table, Schema(attributes)), columns),
+                lambda: BinCounts.of_columns(
+                    self.table(table, Schema(attributes, reading=self.declared(schema).reading)), columns
+                ),
                 measure(axes),
                 size=size,
                 tried=tried,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -22,10 +23,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings
@@ -129,6 +132,13 @@ def _csv(name: str = "t.csv", *, header: bytes = b"", reading: dict[str, object]
     return read
 
 
+def _utf16(folder: Path, records: Records) -> Counted:
+    """Return what is read of UTF-16, with halves of surrogate pairs in place of bytes that are no text."""
+    text = lines(records, b"a,b\n").decode("latin-1").replace("\xff", "\ud800")
+    path = written(folder / "t.csv", text.encode("utf-16-le", "surrogatepass"))
+    return rows_of(open_table(path, TableReading(encoding="utf-16-le")))
+
+
 def _csv_folder(folder: Path, records: Records) -> Counted:
     for name, part in (("a.csv", records[:2]), ("b.csv.gz", records[2:])):
         written(folder / name, lines(part))
@@ -162,6 +172,7 @@ TEXT_READERS: dict[str, TextReader] = {
     "blanks": _csv(reading={"separator": "blanks"}),
     "no quotes": _csv(reading={"separator": ";", "quotes": False}),
     "one column": _csv(header=b"a\n"),
+    "UTF-16": _utf16,
     "folder": _csv_folder,
     "parts of the Dask engine": _csv_parts,
     "edges": _edges,
@@ -270,7 +281,30 @@ def _parquet(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
     return folder / "t.parquet"
 
 
-@pytest.mark.parametrize("make", [_frame, _categories, _arrow, _parquet])
+def _printable(value: object) -> object:
+    """Return a value that a workbook can hold: no signs that steer a terminal."""
+    if isinstance(value, bool | int | float) and abs(value) < 10**15 and np.isfinite(value):
+        return value
+    return None if value is None or value is pd.NA else re.sub(r"[\0-\x1f]", " ", str(value)) or None
+
+
+def _workbook(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
+    book = openpyxl.Workbook()
+    for row in [NAMES, *([*map(_printable, record)] for record in records)]:
+        book.active.append(row)
+    book.save(folder / "t.xlsx")
+    return folder / "t.xlsx"
+
+
+def _spss(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
+    """Return a file with a column of numbers and one of texts."""
+    numbers = [float(a) if isinstance(a, int | float) and abs(a) < 10**15 else None for a, _ in records]
+    texts = [str(_printable(b) or "") for _, b in records]
+    pyreadstat.write_sav(pd.DataFrame({"a": numbers, "b": texts}).astype({"a": float}), folder / "t.sav")
+    return folder / "t.sav"
+
+
+@pytest.mark.parametrize("make", [_frame, _categories, _arrow, _parquet, _workbook, _spss])
 @EXAMPLES
 @given(pair=neighbours(st.tuples(VALUES, VALUES), 2))
 def test_values_of_tables_are_read_one_by_one(

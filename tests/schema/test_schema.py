@@ -183,7 +183,10 @@ def test_occurring_names_bins_by_index_and_missing_by_its_text() -> None:
         ({"name": None}, "attribute number 1: expected a 'name' .* found none"),
         ({"name": 3}, "attribute number 1: expected a 'name' .* found 3"),
         ({"type": None}, "attribute 'age': expected a 'type' .* found none"),
-        ({"type": "number"}, "expected a 'type' out of categorical, boolean, numeric; found \"number\""),
+        (
+            {"type": "number"},
+            "expected a 'type' out of categorical, boolean, numeric, date; found \"number\"",
+        ),
         ({"edges": None}, "needs 'edges', or 'bins' with 'range'"),
         ({"bins": 3}, "give either 'edges', or 'bins' with 'range'"),
         ({"edges": "0,1"}, "'edges': expected a list"),

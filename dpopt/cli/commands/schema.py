@@ -25,6 +25,9 @@ schema_group = typer.Typer(
 application.add_typer(schema_group, name="schema")
 
 
+_WIDE = 110  # characters of a terminal from which all columns of a review are shown; the page has them all
+
+
 def report_fit(table: Path, fit: NonPrivateFit) -> None:
     """Print what of a table does not fit its schema, and how many rows are counted."""
     out, named = console(), _plain(table)
@@ -74,24 +77,49 @@ def infer(
     *,
     table: options.TableArgument,
     out: Annotated[Path, "-o", "--out", "Schema file to write."],
-    bins: Annotated[int, "Bins per numeric column."] = 10,
-    max_values: Annotated[int, "Most distinct values of a categorical column."] = 200,
+    bins: Annotated[int, "Bins per numeric column, about."] = 20,
+    max_values: Annotated[int, "Most distinct values of a categorical column."] = 100,
     text: options.TextOptions,
 ) -> None:
-    """Draft a schema from TABLE. It is read off private data: review it before use."""
-    from dpopt.errors import SchemaError
-    from dpopt.private.readers.draft_schema import infer_schema
+    """Draft a schema from TABLE, with a line for each column: what it is, why, and what to check.
 
-    if out.exists():
-        raise SchemaError(f"{out} exists already; choose another name, so that no reviewed schema is lost")
-    drafted, notes = infer_schema(table, bins=bins, max_values=max_values, reading=text.text())
-    drafted.write(out)
+    How a text file is written is guessed too, and declared in the draft. All of it is read off private data: review it
+    before use.
+    """
+    from dpopt.private.drafts.infer_schema import infer_schema
+
+    drafted = infer_schema(table, bins=bins, max_values=max_values, reading=text.text())
+    beside = drafted.write(out)
     shown = console()
-    for note in notes:
-        shown.print(f"note: {note}")
+    for line in drafted.reading:
+        shown.print(f"read with {line}", markup=False)
+    said = [
+        {
+            "column": column.name,
+            "type": column.type,
+            "distinct": f"{column.distinct:,}",
+            "missing": f"{column.missing:,}" if column.missing else "",
+            "codes": column.codes,
+            "examples": column.examples,
+            "why": column.why,
+            "check": "; ".join(column.check),
+        }
+        for column in drafted.columns
+    ]
+    headings = [
+        one for one in said[0] if shown.width >= _WIDE or one not in {"distinct", "missing", "examples"}
+    ]
+    print_table(
+        headings,
+        [[line[one] for one in headings] for line in said],
+        title=f"{drafted.title}: {drafted.rows:,} rows (NOT private)",
+    )
+    for note in drafted.notes:
+        shown.print(f"note: {note}", markup=False)
     shown.print(
-        f"{len(drafted)} attributes drafted in {out}. The draft is read off private data: values and bin edges may reveal "
-        'records. Review it against what is publicly known, then set "draft": false in the file.',
+        f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; the same review as a page: {beside}. Both "
+        "are read off private data: values and bin edges may reveal records. Review the draft against what is publicly known, "
+        'then set "draft": false in it.',
         markup=False,
     )
 

@@ -193,7 +193,7 @@ class DistributedTable(TableInFiles):
         DpoptError
             If there are no workers, or they are lost.
         """
-        how = reading or TableReading()
+        how = (reading or TableReading()).for_schema(schema)
         how.check_against(schema)
         source = open_table(table, how)
         if not isinstance(source, ParquetSource | CsvFilesSource):

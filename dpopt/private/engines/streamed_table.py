@@ -284,7 +284,7 @@ class StreamedTable(TableInFiles):
         PrivateDataError
             If the table is not in files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
         """
-        how = reading or TableReading()
+        how = (reading or TableReading()).for_schema(schema)
         how.check_against(schema)
         source = open_table(table, how)
         if not source.files:

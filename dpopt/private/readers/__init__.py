@@ -7,6 +7,7 @@
 | table_sources.py | what a table is kept in; files that must not change while they are read |
 | table_reading.py | how a table is read, as its owner declares it; public |
 | csv_source.py, parquet_source.py | CSV and Parquet files |
+| workbooks.py | workbooks of Excel, files of SPSS, Stata and SAS |
 | text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
 | read_numbers.py | counts that were made already; points of R^d, scaled and rounded |
 | read_edges.py | the edges of a graph |
@@ -15,5 +16,4 @@
 | encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema |
 | encode_numbers.py | numbers themselves, for the owner's figures |
 | binary/ | wide tables of zeros and ones |
-| draft_schema.py | a schema drafted from a table, for its owner to correct |
 """

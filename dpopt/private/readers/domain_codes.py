@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.private.readers.table_problems import Problem
 from dpopt.private.readers.table_reading import OnInvalid
+from dpopt.schema.dates import date_pattern
 from dpopt.schema.schema import Attribute, AttributeKind, value_text
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ class NumericCodes:
         self._low, self._high = attribute.edges[0], attribute.edges[-1]
         self._inner_edges = np.array(attribute.edges[1:-1], dtype=np.float64)
         self._integer = attribute.integer
+        self.date_format = attribute.date_format
         self._clip = OnInvalid.CLIP in policy
         self._missing = attribute.missing
-        self._missing_number = _finite_number(attribute.missing)
+        self._missing_number = _finite_number(attribute.missing) if attribute.date_format is None else None
         self.null_code = _null_code(attribute)
 
     def numbers(self, numbers: NDArray[np.float64]) -> Coded:
@@ -51,7 +53,10 @@ class NumericCodes:
 
     def texts(self, texts: pa.Array) -> Coded:
         """Return the code of each text of a string array without nulls."""
-        numbers, readable = parse_numbers(texts, self._decimal)
+        if self.date_format is None:
+            numbers, readable = parse_numbers(texts, self._decimal)
+        else:
+            numbers, readable = parse_dates(texts, self.date_format)
         codes = self.numbers(numbers)
         codes[~readable] = Problem.NO_NUMBER
         absent = _equal(texts, "")
@@ -76,7 +81,7 @@ class CategoryCodes:
     def __init__(self, attribute: Attribute, decimal: str = ".") -> None:
         import pyarrow as pa
 
-        self._decimal = decimal
+        self._decimal, self._prefix, self._missing = decimal, attribute.prefix, attribute.missing
         self._boolean = attribute.kind is AttributeKind.BOOLEAN
         self.null_code = _null_code(attribute)
         spellings = _spellings(attribute)
@@ -102,6 +107,9 @@ class CategoryCodes:
         """Return the code of each text of a string array without nulls."""
         import pyarrow.compute as pc
 
+        if self._prefix is not None:
+            whole = pc.equal(texts, self._missing or "")
+            texts = pc.if_else(whole, texts, pc.utf8_slice_codeunits(texts, 0, self._prefix))
         positions = pc.fill_null(pc.index_in(texts, value_set=self._texts), -1).to_numpy(zero_copy_only=False)
         # The code after the last text is that of texts that are not among them.
         codes: Coded = np.append(self._text_codes, np.int32(Problem.UNKNOWN))[positions]
@@ -126,7 +134,7 @@ class CategoryCodes:
 
 
 def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN. `decimal` stands before the fraction.
+    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN. `decimal` as in `TextForm`.
 
     Returns
     -------
@@ -147,13 +155,57 @@ def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float
     return np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), _truth(readable)
 
 
-def with_points(texts: pa.Array, decimal: str) -> pa.Array:
-    """Return texts with a point before the fraction, where numbers are written with `decimal`; "1.5" is then none."""
+def parse_dates(texts: pa.Array, form: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read texts as dates of a declared form, as seconds since 1970-01-01: see `dpopt.schema.dates`.
+
+    Returns
+    -------
+    numbers : (n,) float64
+        NaN where a text has another form, or there is no such day or time.
+    readable : (n,) bool
+        Whether it is such a date.
+    """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    if decimal == ".":
+    fields = pc.extract_regex(texts, date_pattern(form))
+    readable = ~_truth(pc.is_null(fields))
+    held = {fields.type.field(place).name for place in range(fields.type.num_fields)}
+
+    def part(name: str, usual: int) -> NDArray[np.int64]:
+        if name not in held:
+            return np.full(len(texts), usual, dtype=np.int64)
+        numbers = pc.if_else(pa.array(readable), pc.struct_field(fields, name), pa.scalar(str(usual)))
+        return np.asarray(pc.cast(numbers, pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    year, month, day = part("Y", 1970), part("m", 1), part("d", 1)
+    hour, minute, second = part("H", 0), part("M", 0), part("S", 0)
+    readable &= (
+        (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (hour < 24) & (minute < 60) & (second < 60)
+    )
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1)
+    readable &= days.astype("datetime64[M]") == months
+    numbers = days.astype("datetime64[s]").astype(np.float64) + hour * 3600 + minute * 60 + second
+    return np.where(readable, numbers, np.nan), readable
+
+
+def with_points(texts: pa.Array, decimal: str) -> pa.Array:
+    """Return texts with a point before the fraction and nothing between thousands. With a comma for `decimal`, "1.5" is none.
+
+    What stands between thousands is left out only where it divides digits into groups of three.
+    """
+    import pyarrow.compute as pc
+
+    mark, thousands = decimal[0], decimal[1:]
+    if thousands:
+        grouped = pc.match_substring_regex(
+            texts, rf"^[+-]?[0-9]{{1,3}}({re.escape(thousands)}[0-9]{{3}})+({re.escape(mark)}[0-9]*)?$"
+        )
+        texts = pc.if_else(grouped, pc.replace_substring(texts, thousands, ""), texts)
+    if mark == ".":
         return texts
-    return pc.replace_substring(pc.replace_substring(texts, ".", "no number"), decimal, ".")
+    return pc.replace_substring(pc.replace_substring(texts, ".", "no number"), mark, ".")
 
 
 def has_leading_zero(texts: pa.Array) -> NDArray[np.bool_]:

@@ -116,12 +116,24 @@ class ColumnEncoder:
             )
         if pa.types.is_boolean(kind):
             return self._through_table(self._domain.truth_values(), pc.cast(array, pa.uint8()))
+        if isinstance(self._domain, NumericCodes) and self._domain.date_format is not None:
+            return self._dates(array, self._domain)
         if pa.types.is_integer(kind):
             return self._whole_numbers(array)
         fractional = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         if fractional and isinstance(self._domain, NumericCodes):
             return self._domain.numbers(as_floats(array))
         return self._codes(as_text(array.dictionary_encode()))
+
+    def _dates(self, array: pa.Array, domain: NumericCodes) -> Coded:
+        """Return codes of dates, whatever type the column has; of a moment with a zone, those of its time in UTC."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+            return domain.numbers(seconds_of(array))
+        texts = as_text(array)
+        return domain.texts(clean(pc.fill_null(texts, "")))
 
     def _whole_numbers(self, array: pa.Array) -> Coded:
         import pyarrow as pa
@@ -198,6 +210,16 @@ def as_floats(array: pa.Array) -> NDArray[np.float64]:
 
     numbers = pc.fill_null(pc.cast(array, pa.float64(), safe=False), np.nan)
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def seconds_of(array: pa.Array) -> NDArray[np.float64]:
+    """Return dates or timestamps of any unit as seconds since 1970-01-01 00:00, without fractions; NaN where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = pc.cast(array, pa.timestamp("ms", getattr(array.type, "tz", None)), safe=False)
+    whole = pc.floor(pc.divide(pc.cast(pc.cast(numbers, pa.int64()), pa.float64()), 1000.0))
+    return as_floats(whole)
 
 
 def as_text(array: pa.Array) -> pa.Array:

@@ -15,6 +15,7 @@ from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.table_problems import unreadable
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import MemorySource, TableSource
+from dpopt.private.readers.workbooks import EXCEL, STATISTICS, WorkbookSource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
 
     Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where names are
     given, the first bytes of a text may be a record, which must not decide how the others are read: then the name of the file
-    alone says whether it is Parquet (.parquet, .pq) or text.
+    alone says whether it is Parquet (.parquet, .pq) or text. It always says what is a file of Excel, SPSS, Stata or SAS.
 
     Raises
     ------
@@ -68,18 +69,25 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
         if files[0].suffix.lower() in _PARQUET:
             return ParquetSource(files, title, column_names)
         return CsvFilesSource(files, title, column_names, how.table_form())
+    if path.suffix.lower() in {*EXCEL, *STATISTICS}:
+        first_bytes(path)  # refuses a file that is not there
+        return WorkbookSource(path, column_names, empty_rows=how.on_invalid.is_total)
     start = first_bytes(path)
-    if column_names is not None and path.suffix.lower() not in _PARQUET:
-        return CsvSource(path, column_names, how.table_form())
-    if start.startswith(b"PAR1"):
-        return ParquetSource([path], path.name, column_names)
+    if column_names is None or path.suffix.lower() in _PARQUET:
+        if start.startswith(b"PAR1"):
+            return ParquetSource([path], path.name, column_names)
+        _refuse_foreign(path, start, how)
+    return CsvSource(path, column_names, how.table_form())
+
+
+def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:
+    """Refuse, by PrivateDataError, a file that is no text by its name or first bytes."""
     if path.suffix.lower() in _PARQUET:
         raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
-    if what := foreign_format(start):
+    if (what := foreign_format(start)) and not (how.encoding.startswith("utf-16") and "UTF-16" in what):
         raise PrivateDataError(f"{path.name} is {what}; save the table as CSV or Parquet")
-    return CsvSource(path, column_names, how.table_form())
 
 
 def first_bytes(path: Path) -> bytes:

@@ -66,6 +66,7 @@ def _read(
             "the schema declares a wide table of zeros and ones; such tables are read by read_binary_table, and by "
             "plan, release, resume and evaluate"
         )
+    how = how.for_schema(schema)
     how.check_against(schema)
     source = open_table(table, how)
     try:
@@ -134,7 +135,7 @@ def fit_of_table(
     """
     from dpopt.private.readers.batch_reader import BatchReader
 
-    how = reading or TableReading()
+    how = (reading or TableReading()).for_schema(schema)
     dataset, rows = _read(table, schema, how, None)
     strict = replace(how, on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
     reader = BatchReader.first_pass(open_table(table, strict), schema, strict)
@@ -164,4 +165,5 @@ def unused_columns(
         If the table cannot be read.
     """
     used = {*schema.names, None if reading is None else reading.person}
-    return tuple(name for name in open_table(table, reading).names if name not in used)
+    how = (reading or TableReading()).for_schema(schema)
+    return tuple(name for name in open_table(table, how).names if name not in used)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpopt.errors import PrivateDataError
-from dpopt.schema.schema import Attribute, AttributeKind, number_text, value_text
+from dpopt.schema.schema import Attribute, AttributeKind, value_text
 
 EXAMPLES = 3  # shown per kind of problem in a column
 REMEMBERED = 1_000  # different values kept per column; the rows of further ones are only counted
@@ -107,15 +107,16 @@ class ColumnProblems:
             case Problem.UNKNOWN:
                 return f"{text} is not a declared value"
             case Problem.NO_NUMBER:
-                return f"{text} is not a number"
+                form = self._attribute.date_format
+                return f"{text} is not a {'number' if form is None else f'date in the form {form}'}"
             case Problem.OUTSIDE:
                 low, high = self._attribute.edges[0], self._attribute.edges[-1]
-                return f"{found.text} lies outside [{number_text(low)}, {number_text(high)}]"
+                return f"{found.text} lies outside [{self._attribute.number_text(low)}, {self._attribute.number_text(high)}]"
             case _:
                 return f"{found.text} is not a whole number, but the attribute is declared 'integer'"
 
     def _hint(self, found: Found) -> str:
-        if found.problem is Problem.NO_NUMBER:
+        if found.problem is Problem.NO_NUMBER and self._attribute.date_format is None:
             try:
                 float(found.text)
             except ValueError:
@@ -160,7 +161,8 @@ def expected(attribute: Attribute) -> str:
     """Return what the schema accepts in a column, in a few words."""
     if attribute.kind is AttributeKind.NUMERIC:
         what = "a whole number" if attribute.integer else "a number"
-        text = f"{what} in [{number_text(attribute.edges[0])}, {number_text(attribute.edges[-1])}]"
+        what = what if attribute.date_format is None else f"a date in the form {attribute.date_format}"
+        text = f"{what} in [{attribute.number_text(attribute.edges[0])}, {attribute.number_text(attribute.edges[-1])}]"
     else:
         texts = [repr(value_text(value)) for value in attribute.values[:8]]
         rest = len(attribute.values) - len(texts)

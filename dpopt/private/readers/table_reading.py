@@ -110,8 +110,20 @@ ENCODINGS = frozenset(
     {"utf-8", "ascii", "iso8859-1", "mac-roman", "koi8-r", "koi8-u", "cp437", "cp850", "cp852", "cp866"}
     | {f"iso8859-{number}" for number in range(2, 17) if number != 12}
     | {f"cp{number}" for number in range(1250, 1259)}
+    | {"utf-16-le", "utf-16-be"}
 )
-"""Python's names of the encodings that can be read: in each of them a byte below 128 is that ASCII character everywhere."""
+"""Python's names of the encodings that can be read: in each but UTF-16 a byte below 128 is that ASCII character everywhere."""
+
+THOUSANDS = (
+    ",",
+    ".",
+    "'",
+    " ",
+    "\N{NO-BREAK SPACE}",
+    "\N{NARROW NO-BREAK SPACE}",
+    "\N{RIGHT SINGLE QUOTATION MARK}",
+)
+"""What can stand between groups of three digits."""
 
 _RUNS = {"blanks": (" \t", True), "::": (":", True)}
 
@@ -152,8 +164,11 @@ class TableReading:
         Tables: whether values in quotes may hold line ends; else a line is a record, whatever stands in it.
     decimal
         Text files with tables: what stands before the fraction of a number, "." or ",".
+    thousands
+        Text files with tables: what may stand between groups of three digits before the decimal mark, such as "," or "."; None:
+        nothing may.
     encoding
-        Text files: "utf-8", or one with one byte for each character, such as "latin-1" or "cp1252".
+        Text files: "utf-8", one with one byte for each character, such as "latin-1" or "cp1252", or "utf-16-le" or "utf-16-be".
     column_names
         Names of all columns of a table, in order. Needed for a CSV file whose first line is a record already; replaces the
         names that other tables have.
@@ -188,6 +203,7 @@ class TableReading:
     on_invalid: OnInvalid = OnInvalid.ERROR
     person: str | None = None
     rows_per_person: int | None = None
+    thousands: str | None = None
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKED.items():
@@ -196,6 +212,10 @@ class TableReading:
         for name in ("header", "quotes", "multiline"):
             if not isinstance(getattr(self, name), bool):
                 raise SchemaError(f"'{name}' is true or false, found {shown(getattr(self, name))}")
+        if self.decimal == self.thousands:
+            raise SchemaError(
+                f"{self.decimal!r} cannot stand both before fractions and between thousands; declare 'decimal' with 'thousands'"
+            )
         if self.multiline and not self.quotes:
             raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
         self._check_person()
@@ -220,6 +240,18 @@ class TableReading:
             raise SchemaError(
                 f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found {shown(self.rows_per_person)}"
             )
+
+    def for_schema(self, schema: Schema) -> TableReading:
+        """Return the same, with what a schema declares of its tables wherever nothing else is declared here.
+
+        Raises
+        ------
+        SchemaError
+            If the schema declares something else than expected.
+        """
+        usual = {field.name: field.default for field in fields(self)}
+        declared = {name: value for name, value in schema.reading if getattr(self, name) == usual[name]}
+        return replace(self, **declared) if declared else self  # type: ignore[arg-type]  # it checks them
 
     @property
     def changes_size(self) -> bool:
@@ -321,7 +353,7 @@ class TableReading:
             trimmed=trimmed,
             multiline=self.multiline,
             encoding=self.encoding,
-            decimal=self.decimal,
+            decimal=self.decimal + (self.thousands or ""),
         )
 
     def for_publication(self, schema: Schema) -> TableReading:
@@ -380,6 +412,14 @@ def _decimal(given: object) -> str:
     return str(given)
 
 
+def _thousands(given: object) -> str:
+    if given not in THOUSANDS:
+        raise SchemaError(
+            f"between thousands stands one of {' '.join(map(repr, THOUSANDS))}; found {shown(given)}"
+        )
+    return str(given)
+
+
 def _separator(given: object) -> str:
     if given == "\t":
         return "tab"
@@ -401,8 +441,8 @@ def _encoding(given: object) -> str:
         name = ""
     if name not in ENCODINGS:
         raise SchemaError(
-            f"the encoding of a text is utf-8, or one with one byte for each character, such as latin-1 or cp1252; found "
-            f"{shown(given)}; convert the file (for example: iconv -f utf-16 -t utf-8)"
+            "the encoding of a text is utf-8, utf-16-le, utf-16-be, or one with one byte for each character, such as latin-1 "
+            f"or cp1252; found {shown(given)}; convert the file (for example: iconv -f utf-32 -t utf-8)"
         )
     return name
 
@@ -438,6 +478,7 @@ _CHECKED: Mapping[str, Callable[..., object]] = {
     "separator": _separator,
     "decimal": _decimal,
     "encoding": _encoding,
+    "thousands": _thousands,
     "column_names": _texts,
     "on_invalid": parse_on_invalid,
 }

@@ -48,7 +48,7 @@ class TableSource(Protocol):
 
     @property
     def decimal(self) -> str:
-        """What stands before the fraction of a number in texts: a point, or a comma."""
+        """What stands before the fraction of a number in texts; then what stands between thousands, if anything."""
 
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
@@ -66,12 +66,19 @@ class TableSource(Protocol):
 
 
 class MemorySource:
-    """A pandas DataFrame or a pyarrow Table."""
+    """A pandas DataFrame or a pyarrow Table; `title` and `files` if it was read from some."""
 
     nulls_are_malformed = False
     decimal = "."
 
-    def __init__(self, table: pd.DataFrame | pa.Table, column_names: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        table: pd.DataFrame | pa.Table,
+        column_names: Sequence[str] | None,
+        *,
+        title: str | None = None,
+        files: tuple[Path, ...] = (),
+    ) -> None:
         import pyarrow as pa
 
         pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
@@ -85,7 +92,8 @@ class MemorySource:
                 f"{type(table).__name__}"
             )
         self._table = table
-        self.files: tuple[Path, ...] = ()
+        self.title = title or self.title
+        self.files = files
         self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
 
     def pieces(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +40,28 @@ def is_packed(path: Path, *, public_start: bool) -> bool:
         return file.read(2) == GZIP_MARK
 
 
-def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterator[bytes | None]:
+class _AsUtf8:
+    """A stream of UTF-16 as one of UTF-8. What is no text there is none here: half of a surrogate pair, or of a character."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+
+    def read(self, size: int) -> bytes:
+        """Return about so many bytes; none at the end."""
+        while block := self._stream.read(size):
+            if text := self._decoder.decode(block):
+                return text.encode("utf-8", "surrogatepass")
+        try:
+            return self._decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            self._decoder.reset()
+            return b"\xff"
+
+
+def whole_lines(
+    path: Path, *, packed: bool, size: int | None = None, encoding: str = "utf-8"
+) -> Iterator[bytes | None]:
     """Yield the bytes of a file in blocks of whole lines; None stands for one line that is too long.
 
     The last line gets its newline where it lacks one. Lines end with a newline and nowhere else.
@@ -50,6 +72,8 @@ def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterato
         Whether the file is gzip.
     size
         Bytes of a block, about; `BLOCK_BYTES` if left out.
+    encoding
+        UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
 
     Raises
     ------
@@ -58,7 +82,8 @@ def whole_lines(path: Path, *, packed: bool, size: int | None = None) -> Iterato
     """
     parts: list[bytes] = []
     held, skipping = 0, False
-    with _readable(path), path.open("rb") as file, _unpacked(file, packed=packed) as stream:
+    with _readable(path), path.open("rb") as file, _unpacked(file, packed=packed) as raw:
+        stream = _AsUtf8(raw, encoding) if encoding.startswith("utf-16") else raw
         while read := stream.read(size or BLOCK_BYTES):
             first, end = read.find(b"\n") + 1, read.rfind(b"\n") + 1
             skipping |= held + (first or len(read)) > LONGEST_LINE + (first > 0)
@@ -116,11 +141,12 @@ class TextForm:
     multiline : bool
         Whether fields in quotes may hold line ends; else every line is a record.
     encoding : str
-        UTF-8, or an encoding of one byte for each character.
+        UTF-8, an encoding of one byte for each character, or UTF-16 in one order of its bytes.
     comments : str
         Signs; lines that begin with one of them hold nothing.
     decimal : str
-        What stands before the fraction of a number. Fields stay texts: it is for whoever reads numbers from them.
+        What stands before the fraction of a number; after it, where there is one, what stands between thousands. Fields stay
+        texts: it is for whoever reads numbers from them.
     empty_lines : bool
         Tables: whether a line without a field is a row, a malformed one, and not skipped.
     """
@@ -148,7 +174,7 @@ class TextForm:
 
     def utf8(self, block: bytes) -> bytes:
         """Return a block in UTF-8; what is no text in its encoding is none in UTF-8 either."""
-        if self.encoding == "utf-8" or block.isascii():
+        if self.encoding.startswith("utf-") or block.isascii():  # UTF-16 was turned into UTF-8 already
             return block
         return block.decode(self.encoding, "surrogateescape").encode("utf-8", "surrogatepass")
 
@@ -308,7 +334,7 @@ def fields_of(path: Path, form: TextForm, *, packed: bool, size: int | None = No
         As `whole_lines`; or where values may hold line ends and the last quote is not closed.
     """
     before, rest = 0, b""
-    for block in whole_lines(path, packed=packed, size=size):
+    for block in whole_lines(path, packed=packed, size=size, encoding=form.encoding):
         if len(rest) > LONGEST_LINE or (block is None and form.multiline):
             raise _unclosed(path, before)
         text = b"\n" if block is None else form.utf8(block)

@@ -221,7 +221,7 @@ class ChosenLiterals:
             If `which` is neither "all" nor "positive".
         """
         if columns is None:
-            return cls(Schema(schema.attributes, schema.draft), which)
+            return cls(Schema(schema.attributes, schema.draft, reading=schema.reading), which)
         for place, name in enumerate(columns):
             if name not in schema.names:
                 raise SchemaError(
@@ -230,7 +230,7 @@ class ChosenLiterals:
             if name in columns[:place]:
                 raise SchemaError(f"found the column {name!r} twice; name different ones")
         chosen = tuple(schema.attributes[schema.names.index(name)] for name in columns)
-        return cls(Schema(chosen, schema.draft), which)
+        return cls(Schema(chosen, schema.draft, reading=schema.reading), which)
 
     @cached_property
     def codes(self) -> tuple[tuple[int, ...], ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import json
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.draft_schema import Edges, infer_schema, readable_edges
+from dpopt.private.drafts.edges import Edges, readable_edges
+from dpopt.private.drafts.guess_reading import guess_reading
+from dpopt.private.drafts.infer_schema import infer_schema
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.schema import Attribute, AttributeKind, Schema
@@ -27,7 +32,7 @@ from dpopt.schema.attribute import Value
 
 def edges_of(values: Sequence[float], *, bins: int, integer: bool) -> Edges:
     different, counts = np.unique(np.array(values, dtype=np.float64), return_counts=True)
-    return readable_edges(different, counts, bins, integer=integer)
+    return readable_edges(different, counts, bins, integer=integer).edges
 
 
 @pytest.mark.parametrize(
@@ -49,12 +54,19 @@ def test_edges_of_equal_width_are_round(
     assert edges_of(values, bins=bins, integer=integer) == expected
 
 
-def test_crowded_values_get_rounded_quantiles() -> None:
+def test_crowded_values_get_logarithmic_edges_or_rounded_quantiles() -> None:
     values = [float(round(1.02**i, 3)) for i in range(1000)]
-    edges = edges_of(values, bins=5, integer=False)
-    assert edges == (1.0, 51.0, 2700.0, 140000.0, 7400000.0, 400000000.0)
-    counts, _ = np.histogram(values, edges)
+    assert edges_of(values, bins=5, integer=False) == (1, 100, 10**4, 10**6, 10**8, 10**10)
+    assert edges_of(values[:300], bins=10, integer=False) == (1, 2, 5, 10, 20, 50, 100, 200, 500)
+    shifted = [value - 60 for value in values]
+    counts, _ = np.histogram(shifted, edges_of(shifted, bins=5, integer=False))
     assert counts.min() >= 190
+
+
+def test_zeros_among_fractions_get_a_bin_of_their_own() -> None:
+    edges = edges_of([0.0] * 500 + [0.5 + 0.01 * i for i in range(500)], bins=10, integer=False)
+    assert edges[:3] == (0.0, 0.5, 1.0)
+    assert edges[-1] >= 5.49
 
 
 def test_a_whole_number_that_many_rows_share_gets_a_bin_of_its_own() -> None:
@@ -73,7 +85,7 @@ def columns(draw: st.DrawFn, numbers: st.SearchStrategy[float]) -> tuple[list[fl
 
 def _check(column: tuple[list[float], list[int]], bins: int, *, integer: bool) -> Edges:
     values, counts = np.array(column[0]), np.array(column[1])
-    edges = readable_edges(values, counts, bins, integer=integer)
+    edges = readable_edges(values, counts, bins, integer=integer).edges
     assert np.isfinite(edges).all()
     assert edges[0] <= values[0]
     assert values[-1] <= edges[-1]
@@ -96,6 +108,17 @@ def test_edges_hold_all_values(column: tuple[list[float], list[int]], bins: int)
     _check(column, bins, integer=False)
 
 
+def drafted_table(table: object, **how: Any) -> tuple[Schema, list[str]]:
+    """Draft a schema, and say of each column what is to check, or why it is left out."""
+    draft = infer_schema(table, **how)
+    said = [
+        f"{column.name}: {text}"
+        for column in draft.columns
+        for text in ([f"left out: {column.why}"] if column.left_out else column.check)
+    ]
+    return draft.schema, [*said, *draft.notes]
+
+
 CATEGORICAL, BOOLEAN, NUMERIC = AttributeKind.CATEGORICAL, AttributeKind.BOOLEAN, AttributeKind.NUMERIC
 
 
@@ -103,7 +126,7 @@ def drafted(values: object, *, bins: int = 4, max_values: int = 10) -> tuple[Att
     """Draft one column beside a column that can always be used."""
     array = values if isinstance(values, pa.Array) else pa.array(values)
     table = pa.table({"x": array, "fine": [True] * len(array)})
-    schema, notes = infer_schema(table, bins=bins, max_values=max_values)
+    schema, notes = drafted_table(table, bins=bins, max_values=max_values)
     read_table(table, schema)
     return (schema.attributes[0] if "x" in schema.names else None), notes
 
@@ -117,12 +140,12 @@ def attribute_of(values: object, *, bins: int = 4, max_values: int = 10) -> Attr
 def reason_of(values: object) -> str:
     attribute, notes = drafted(values)
     assert attribute is None
-    (note,) = notes
-    return note
+    assert notes[0].startswith("x: left out: ")
+    return notes[0]
 
 
 def test_a_draft_is_marked_as_one() -> None:
-    schema, notes = infer_schema(pd.DataFrame({"a": ["x", "y"]}))
+    schema, notes = drafted_table(pd.DataFrame({"a": ["x", "y"]}))
     assert schema == Schema((Attribute("a", CATEGORICAL, ("x", "y")),), draft=True)
     assert notes == []
 
@@ -163,7 +186,6 @@ def test_truth_values_become_boolean(values: list[object], expected: tuple[Value
         ([2.0, 1.0], (1, 2)),
         (pa.array([3, 1], pa.uint8()), (1, 3)),
         (pa.array(["u", "v"]).dictionary_encode(), ("u", "v")),
-        (pa.array([1, 2], pa.date32()), ("1970-01-02", "1970-01-03")),
     ],
 )
 def test_texts_and_few_whole_numbers_become_categorical(values: object, expected: tuple[Value, ...]) -> None:
@@ -226,7 +248,7 @@ def test_fractions_become_bins() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([f"person {i}" for i in range(50)], "50 different texts in 50 rows and looks like an identifier"),
+        ([f"person {i}" for i in range(50)], "50 different texts in 50 rows: it looks like an identifier"),
         ([f"kind {i % 20}" for i in range(50)], "20 different texts, more than 10; group them"),
         (list(range(1000, 1050)), "numbers the rows and looks like an identifier; drop the column"),
         ([str(i) for i in range(50)], "numbers the rows"),
@@ -241,27 +263,28 @@ def test_fractions_become_bins() -> None:
 )
 def test_columns_that_cannot_be_used_are_left_out_with_a_reason(values: object, reason: str) -> None:
     note = reason_of(values)
-    assert note.startswith("column 'x' is left out: it ")
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(note)
 
 
 def test_a_single_value_and_numbers_that_never_repeat_are_noted() -> None:
-    assert drafted(["a", "a"])[1] == ["column 'x': a single value occurs; add the others that are possible"]
-    (note,) = drafted([7, 19, 3, 41, 100, 205])[1]
-    assert note == "column 'x': no number occurs twice; if it is an identifier, remove it from the schema"
+    assert drafted(["a", "a"])[1] == ["x: a single value occurs; add the others that are possible"]
+    assert (
+        drafted([7, 19, 3, 41, 100, 205])[1][0]
+        == "x: no number occurs twice; if it is an identifier, remove it"
+    )
 
 
 def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",a\n0,x\n1,y\n")
-    schema, notes = infer_schema(path)
+    schema, notes = drafted_table(path)
     assert schema.names == ("a",)
-    assert notes == ["column number 1 is left out: it has no name"]
+    assert notes == [": left out: it has no name"]
 
 
 def test_a_table_in_which_no_column_can_be_used_is_refused() -> None:
-    with pytest.raises(PrivateDataError, match="(?s)no column for a schema.*'a' is left out: it holds"):
+    with pytest.raises(PrivateDataError, match="(?s)no column for a schema.*'a': it holds"):
         infer_schema(pd.DataFrame({"a": [None, None]}))
 
 
@@ -290,7 +313,7 @@ def test_a_file_without_names_is_drafted_with_given_names(tmp_path: Path) -> Non
     path = tmp_path / "t.csv"
     path.write_text("1,x\n2,y\n")
     reported: list[float] = []
-    schema, _ = infer_schema(path, reading=TableReading(column_names=("n", "t")), progress=reported.append)
+    schema, _ = drafted_table(path, reading=TableReading(column_names=("n", "t")), progress=reported.append)
     assert schema.names == ("n", "t")
     assert reported[-1] == 1.0
 
@@ -300,13 +323,13 @@ def test_batches_of_different_types_are_added_up(tmp_path: Path) -> None:
 
     pq.write_table(pa.table({"x": pa.array([1, 2], pa.int64())}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": pa.array(["3", "2"])}), tmp_path / "b.parquet")
-    schema, _ = infer_schema(tmp_path)
+    schema, _ = drafted_table(tmp_path)
     assert schema.attributes[0].values == (1, 2, 3)
 
 
 def test_many_batches_are_added_up() -> None:
     chunks = [pa.array([i % 7, i % 5, 9]) for i in range(100)]
-    schema, _ = infer_schema(pa.table({"x": pa.chunked_array(chunks)}))
+    schema, _ = drafted_table(pa.table({"x": pa.chunked_array(chunks)}))
     assert schema.attributes[0].values == (0, 1, 2, 3, 4, 5, 6, 9)
 
 
@@ -330,7 +353,7 @@ def test_the_table_fits_its_own_draft(rows: list[tuple[str, str, str]]) -> None:
         path = Path(folder) / "t.csv"
         path.write_bytes(text.getvalue().encode())
         for table in (path, frame):
-            schema, _ = infer_schema(table, bins=3, max_values=20, reading=MULTILINE)
+            schema, _ = drafted_table(table, bins=3, max_values=20, reading=MULTILINE)
             assert "c" in schema.names
             read_table(table, schema, MULTILINE)
 
@@ -356,17 +379,16 @@ def test_numbers_fit_their_own_draft(numbers: list[float | None]) -> None:
 def test_real_tables_fit_their_own_draft(data_folder: Path, name: str) -> None:
     path = data_folder / name
     frame = pd.read_csv(path)
-    schema, notes = infer_schema(path)
+    schema, _ = drafted_table(path)
     assert schema.names == tuple(frame.columns)
-    assert notes == []
-    assert infer_schema(frame)[0].names == schema.names
+    assert infer_schema(frame).schema.names == schema.names
     from_file, from_frame = read_table(path, schema), read_table(frame, schema)
     for one, other in zip(from_file._columns, from_frame._columns, strict=True):
         assert np.array_equal(one, other)
 
 
 def test_the_draft_of_adult_is_what_a_person_would_start_with(data_folder: Path) -> None:
-    schema, _ = infer_schema(data_folder / "adult" / "adult-train.csv.gz")
+    schema, _ = drafted_table(data_folder / "adult" / "adult-train.csv.gz")
     attributes = dict(zip(schema.names, schema.attributes, strict=True))
     assert attributes["age"].edges == tuple(range(15, 91, 5))
     assert attributes["workclass"].missing == "?"
@@ -379,7 +401,7 @@ def test_the_draft_of_adult_is_what_a_person_would_start_with(data_folder: Path)
 def test_a_large_file_without_names_fits_its_own_draft(data_folder: Path) -> None:
     folder = data_folder / "kdd99"
     names = json.loads((folder / "kdd99-columns.json").read_text())
-    schema, _ = infer_schema(folder / "kddcup.data_10_percent.gz", reading=TableReading(column_names=names))
+    schema, _ = drafted_table(folder / "kddcup.data_10_percent.gz", reading=TableReading(column_names=names))
     assert schema.names == tuple(names)
     data = read_table(folder / "kddcup.data_10_percent.gz", schema, TableReading(column_names=names))
     assert data._rows == 494_021
@@ -405,6 +427,252 @@ def test_a_file_of_baskets_is_sent_to_its_layout(tmp_path: Path, text: str, mess
 def test_a_single_column_may_be_a_file_of_baskets(tmp_path: Path) -> None:
     path = tmp_path / "baskets.txt"
     path.write_text("tea milk\nmilk\ntea\n")
-    schema, notes = infer_schema(path)
+    schema, notes = drafted_table(path)
     assert schema.names == ("tea milk",)
     assert "--layout baskets" in notes[0]
+
+
+ROWS = 240
+DAYS = [f"{1 + day % 28:02d}-{1 + day % 12:02d}-{2015 + day % 6}" for day in range(ROWS)]
+
+
+def _dutch(encoding: str) -> bytes:
+    """Return a table as offices in half of Europe write them."""
+    lines = ["patiënt;opname;postcode;inkomen;lengte;roker"]
+    for i in range(ROWS):
+        income = f"{i % 7}.{100 + i % 900}.{i % 1000:03d},{i % 100:02d}" if i % 3 else "0,00"
+        height = f"1,{40 + i % 60}"
+        lines.append(f"P{i:06d};{DAYS[i]};{i % 40:05d};{income};{height};{('ja', 'nee', '')[i % 3]}")
+    return ("\r\n".join(lines) + "\r\n").encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "found"),
+    [
+        ("cp1252", "cp1252"),
+        ("utf-8-sig", None),
+        ("utf-16", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-8", None),
+    ],
+)
+def test_how_a_file_is_written_is_proposed_and_then_declared(
+    tmp_path: Path, encoding: str, found: str | None
+) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "draft.json"
+    path.write_bytes(_dutch(encoding))
+    draft = infer_schema(path)
+    expected = {"separator": ";", "decimal": ",", "thousands": "."} | ({"encoding": found} if found else {})
+    assert dict(draft.schema.reading) == expected
+    kinds = {column.name: column.type for column in draft.columns}
+    assert list(kinds.values()) == ["left out", "date", "categorical", "numeric", "numeric", "boolean"]
+    draft.write(out)
+    schema = Schema.read(out)
+    assert schema == draft.schema
+    dataset = read_table(path, schema)  # no further word on how the file is written
+    assert dataset._rows == ROWS
+    heights = next(attribute for attribute in schema.attributes if attribute.name == "lengte")
+    assert (heights.edges[0], heights.edges[-1]) == (1.4, 2.0)
+    zips = next(attribute for attribute in schema.attributes if attribute.name == "postcode")
+    assert zips.values[:2] == ("00000", "00001")
+
+
+def test_the_schema_alone_says_how_its_tables_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(_dutch("utf-8"))
+    schema = infer_schema(path).schema
+    with pytest.raises(PrivateDataError, match="columns seem to be separated by semicolons"):
+        read_table(path, Schema(schema.attributes))
+    with pytest.raises(SchemaError, match="cannot stand both before fractions and between thousands"):
+        read_table(path, Schema(schema.attributes, reading=(("thousands", "."),)))
+    with pytest.raises(SchemaError, match="unknown key 'sep'"):
+        Schema(schema.attributes, reading=(("sep", ";"),))
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "thousands"),
+    [
+        (["1,5", "2,25"], ",", None),
+        (["1.5", "2.25"], ".", None),
+        (["1,234", "12"], ".", ","),
+        (["1,234", "12345"], ".", None),
+        (["1,234,567", "2"], ".", ","),
+        (["1.234.567", "2"], ",", "."),
+        (["1.234,5", "2"], ",", "."),
+        (["1,234.5", "2"], ".", ","),
+        (["1 234,5", "2"], ",", " "),
+        (["1'234.5", "2"], ".", "'"),
+        (["0,125", "0,250"], ",", None),
+        (["a,b", "1,5 and 2,5"], ".", None),
+    ],
+)
+def test_marks_of_numbers_are_told_apart(
+    tmp_path: Path, cells: list[str], decimal: str, thousands: str | None
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x;y\n" + "".join(f"{cell};z\n" for cell in cells))
+    how = guess_reading(path, TableReading())
+    assert (how.separator, how.decimal, how.thousands) == (";", decimal, thousands)
+
+
+@pytest.mark.parametrize(
+    ("texts", "form", "first", "last", "bins"),
+    [
+        (["2015-03-01", "2020-12-31"], "%Y-%m-%d", "2015-01-01", "2021-01-01", 6),
+        (["31-01-2020", "14-02-2020"], "%d-%m-%Y", "27-01-2020", "17-02-2020", 3),
+        (["01/31/2020", "02/28/2020"], "%m/%d/%Y", "01/27/2020", None, None),
+        (["31/01/2020", "28/02/2020"], "%d/%m/%Y", "27/01/2020", None, None),
+        (["20200131", "20201231"], "%Y%m%d", "20200101", "20210101", 4),
+        (["1.2.1931", "24.12.2019"], "%d.%m.%Y", None, None, None),
+        (
+            ["2020-01-01 01:30", "2020-01-01 05:59"],
+            "%Y-%m-%d %H:%M",
+            "2020-01-01 01:00",
+            "2020-01-01 06:00",
+            5,
+        ),
+        (["2020-01-01T01:30:05", "2020-01-01T05:59:00"], "%Y-%m-%dT%H:%M:%S", "2020-01-01T01:00:00", None, 5),
+        (["2020-01", "2020-04"], "%Y-%m", "2020-01", "2020-05", 4),
+    ],
+)
+def test_dates_get_bins_by_their_span(
+    texts: list[str], form: str, first: str | None, last: str | None, bins: int | None
+) -> None:
+    attribute = attribute_of(texts * 3)
+    assert attribute.date_format == form
+    labels = [attribute.number_text(edge) for edge in (attribute.edges[0], attribute.edges[-1])]
+    assert first in {None, labels[0]}
+    assert last in {None, labels[1]}
+    assert bins in {None, len(attribute.edges) - 1}
+    written = attribute.decoded()
+    assert attribute_of([str(text) for text in written] * 3).date_format == form  # in the column's own form
+
+
+def test_columns_of_dates_are_dates_whatever_their_type() -> None:
+    days = pa.array([18262, 18300, None] * 5, pa.int32()).cast(pa.date32())
+    for column in (days, days.cast(pa.timestamp("ns")), days.cast(pa.timestamp("ms", "Europe/Amsterdam"))):
+        attribute = attribute_of(column)
+        assert (attribute.date_format, attribute.missing) == ("%Y-%m-%d", "")
+        assert attribute.label(0) == "[2019-12-30, 2020-01-06)"
+
+
+def test_whether_day_or_month_comes_first_is_to_be_checked_where_both_fit() -> None:
+    assert "no day is above 12" in drafted(["01-02-2020", "03-04-2020"] * 3)[1][0]
+
+
+def test_numbers_that_are_no_days_are_no_dates() -> None:
+    assert attribute_of([20200230 + 1000 * i for i in range(20)] * 2).date_format is None
+    assert attribute_of([10200101 + 1000 * i for i in range(20)] * 2).date_format is None
+
+
+def test_codes_like_those_of_diagnoses_are_grouped_by_their_first_characters() -> None:
+    codes = [
+        f"{letter}{number:02d}.{last}" for letter in "AIJ" for number in range(3) for last in range(5)
+    ] * 4
+    attribute = attribute_of(codes)
+    assert (attribute.kind, attribute.prefix) == (CATEGORICAL, 3)
+    assert attribute.values[:4] == ("A00", "A01", "A02", "I00")
+    assert attribute_of([f"{i:05d}" for i in range(0, 99999, 999)] * 3).prefix == 1
+
+
+@pytest.mark.parametrize("pair", ["nein ja", "nee ja", "Non Oui", "NO YES", "n j", "no si", "off on", "F T"])
+def test_truth_in_other_languages_is_boolean(pair: str) -> None:
+    no, yes = pair.split()
+    attribute = attribute_of([yes, no, yes])
+    assert (attribute.kind, attribute.values) == (BOOLEAN, (no, yes))
+
+
+def test_few_whole_numbers_are_categories_however_few_bins_are_asked_for() -> None:
+    codes = [3, 17, 28, 31, 45, 52, 66, 71, 88, 90, 93, 99]  # twelve codes of economic activity
+    attribute = attribute_of(codes * 12, bins=3, max_values=20)
+    assert (attribute.kind, attribute.values) == (CATEGORICAL, tuple(codes))
+    assert attribute_of(list(range(25)) * 2).kind is NUMERIC  # two rows for each
+
+
+def test_what_is_to_be_checked_is_said() -> None:
+    def said(name: str, values: Sequence[object]) -> str:
+        draft = infer_schema(pa.table({name: values, "y": [True] * len(values)}))
+        return "; ".join([*draft.columns[0].check, draft.columns[0].why])
+
+    skewed = [0] * 500 + [int(1.03**i) for i in range(200, 500)]
+    assert "skewed: the top bin" in said("cost", skewed)
+    assert "62% of them 0" in said("cost", skewed)
+    assert "may be a survey weight" in said("PWGTP", [0.5 + i / 97 for i in range(200)])
+    assert "if these are codes" in said("INDP", sorted([170 + 37 * i * i for i in range(40)] * 60))
+    assert "9999 in 30 rows stands apart" in said("hours", [*range(100), *[9999] * 30])
+    assert "-1 in 30 rows stands apart" in said("days", [*range(100), *[-1] * 30])
+    assert "differ in case or blanks only" in said("t", ["North", "north", "s", "w"])
+    assert "1 value in fewer than 5 rows" in said("t", ["a"] * 20 + ["b"] * 20 + ["c"])
+    assert "allow them by --max-values 150" in said("t", [f"kind {i}" for i in range(150)] * 3)
+    assert "99.0% of the rows hold numbers, others texts such as 'x'" in said(
+        "t", [*map(str, range(99)), "x"]
+    )
+
+
+def test_the_review_is_a_value_that_notebooks_and_terminals_show(tmp_path: Path) -> None:
+    draft = infer_schema(pd.DataFrame({"<b>": ["x", "y"] * 3, "n": list(range(6))}))
+    assert "<b>  categorical 2 values" in repr(draft)
+    assert "&lt;b&gt;" in draft._repr_html_()
+    page = draft.write(tmp_path / "d.json").read_text(encoding="utf-8")
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "http" not in page.replace("http-equiv", "")  # asks nothing of any network
+    with pytest.raises(SchemaError, match="d.json exists already"):
+        draft.write(tmp_path / "d.json")
+    (tmp_path / "e.html").write_text("")
+    with pytest.raises(SchemaError, match="e.html exists already"):
+        draft.write(tmp_path / "e.json")
+    assert not (tmp_path / "e.json").exists()
+
+
+def test_workbooks_and_files_of_statistics_are_read_as_tables(tmp_path: Path) -> None:
+    import openpyxl
+    import pyreadstat
+
+    rows = [
+        ("town", "born", "income"),
+        ("north", dt.date(1980, 2, 3), 10.5),
+        ("south", dt.date(1990, 5, 6), None),
+    ]
+    book = openpyxl.Workbook()
+    for row in [*rows, (None, None, None)]:
+        book.active.append(row)
+    book.create_sheet("notes")
+    book.save(tmp_path / "t.xlsx")
+    draft = infer_schema(tmp_path / "t.xlsx")
+    assert [column.type for column in draft.columns] == ["categorical", "date", "numeric"]
+    assert draft.notes == ("the workbook has 2 sheets; the first, 'Sheet', is read",)
+    assert read_table(tmp_path / "t.xlsx", draft.schema)._rows == 2
+
+    frame = pd.DataFrame({"sex": [1.0, 2.0, 1.0], "age": [31.0, 40.0, np.nan]})
+    labels = {"sex": {1.0: "male", 2.0: "female", 9.0: "refused"}}
+    pyreadstat.write_sav(frame, tmp_path / "t.sav", variable_value_labels=labels)
+    pyreadstat.write_dta(
+        frame, tmp_path / "t.dta", variable_value_labels={"sex": {1: "male", 2: "female", 9: "refused"}}
+    )
+    for name in ("t.sav", "t.dta"):
+        draft = infer_schema(tmp_path / name)
+        sex = draft.schema.attributes[0]
+        assert (sex.kind, sex.values) == (CATEGORICAL, (1, 2, 9))  # what the file's own code book lists
+        assert "1 = male, 2 = female, 9 = refused" in draft.columns[0].why
+        assert read_table(tmp_path / name, draft.schema)._rows == 3
+
+
+@pytest.mark.parametrize(("name", "extra"), [("t.xlsx", "excel"), ("t.sav", "statistics")])
+def test_what_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str
+) -> None:
+    for library in ("openpyxl", "pyreadstat"):
+        monkeypatch.setitem(sys.modules, library, None)
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(PrivateDataError, match=rf"pip install 'dpopt\[{extra}\]'"):
+        infer_schema(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.sav"])
+def test_a_damaged_workbook_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"no such file")
+    with pytest.raises(PrivateDataError, match="cannot be read.*save the table as CSV"):
+        infer_schema(tmp_path / name)
+    with pytest.raises(PrivateDataError, match="there is no file"):
+        infer_schema(tmp_path / f"other-{name}")

@@ -1,0 +1,10 @@
+"""Drafts of schemas, read off a table for its owner to review. Not private: what comes out is for the owner alone.
+
+| file | what it holds |
+|---|---|
+| infer_schema.py | from a table to a draft with a line for each column |
+| guess_reading.py | how a text file is written: proposed once, then declared |
+| guess_attribute.py | what a column is, why, and what to check |
+| guess_dates.py | the form of dates, and bins by their span |
+| edges.py | bins that follow the shape of the numbers |
+"""

@@ -1,0 +1,421 @@
+"""What one column is: a proposal with its reason, and what its owner should check."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.private.drafts.edges import Shaped, readable_edges
+from dpopt.private.drafts.guess_dates import date_edges, date_form
+from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
+from dpopt.private.readers.encode import as_text
+from dpopt.private.readers.table_problems import counted, shown
+from dpopt.schema.dates import date_text
+from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TOKENS_AMONG_NUMBERS = ("?", "NA", "N", "N/A", "NULL", "null", "None", "none", "#N/A", "-", ".")
+_TOKENS_AMONG_TEXTS = ("?", "NA")
+_PAIRS = frozenset(
+    (no, yes)
+    for no, yes in zip(
+        [
+            "no",
+            "n",
+            "f",
+            "false",
+            "nein",
+            "nee",
+            "n",
+            "non",
+            "n",
+            "no",
+            "no",
+            "não",
+            "nie",
+            "nej",
+            "off",
+            "0",
+        ],
+        ["yes", "y", "t", "true", "ja", "ja", "j", "oui", "o", "si", "sí", "sim", "tak", "ja", "on", "1"],
+        strict=True,
+    )
+)
+_IDENTIFIER_SHARE = 0.9  # different values per row from which a text column is taken for an identifier
+_FEW = 31  # most whole numbers, or fractions, that are categories whatever the number of bins ...
+_ROWS_PER_VALUE = 10  # ... where each of them has so many rows on average
+_ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
+    50,
+    0.5,
+)  # rows of a code on average, and the share of a range that codes fill at most
+_RARE = 5  # rows below which a value may reveal who has it
+_EXACT = 2.0**53
+_LARGEST = 1e300
+
+_CODE = re.compile(r"[A-Z0-9][A-Z0-9./ -]{1,11}")
+_ICD = re.compile(r"[A-TV-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?")
+_CODE_NAME = re.compile(
+    r"(^|[\W_])(zip|plz|post(al|code)?|codes?|icd\d*|id|nr|isco|nace|sbi|type|class|kind|cat|category)([\W_]|$)",
+    re.IGNORECASE,
+)
+_WEIGHT_NAME = re.compile(
+    r"wgt|pwt|(^|[\W_])(w|wt|weights?|weging|weegfactor|gewicht|poids|pond\w*|hochrechnung\w*)([\W_\d]|$)",
+    re.IGNORECASE,
+)
+_ALL_NINES = re.compile(r"9{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A declaration, or None if the column should be left out; why; and what the owner should check."""
+
+    attribute: Attribute | None
+    why: str
+    check: tuple[str, ...] = ()
+    codes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
+
+    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or moments.
+    """
+
+    name: str
+    values: pa.Array
+    counts: NDArray[np.int64]
+    missing_rows: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    typed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many bins are aimed at, how many values a categorical attribute may have, and how numbers are written."""
+
+    bins: int
+    max_values: int
+    decimal: str = "."
+
+
+def guess_attribute(column: ColumnValues, limits: Limits) -> Guess:
+    """Return a declaration that all values of the column fit, or none with the reason."""
+    import pyarrow as pa
+
+    kind = column.values.type
+    missing = "" if column.missing_rows else None
+    if not len(column.values):
+        return _left_out("it holds no value at all")
+    if pa.types.is_boolean(kind):
+        return Guess(Attribute(column.name, AttributeKind.BOOLEAN, missing=missing), "true and false")
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        numbers = np.array([float(value) for value in column.values.to_pylist()])
+        return _numeric(column, numbers, column.counts, missing, limits)
+    return _text(column, limits)
+
+
+def _text(column: ColumnValues, limits: Limits) -> Guess:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = as_text(column.values)
+    tokens = pc.is_in(texts, value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS])).to_numpy(zero_copy_only=False)
+    numbers, readable = parse_numbers(texts, limits.decimal)
+    absent = tokens | (readable & np.isnan(numbers))
+    present = [text for text in texts.filter(pa.array(tokens)).to_pylist() if text]
+    zeros = has_leading_zero(texts)
+    numeric = readable[~absent].any() and readable[~absent].all() and not zeros[~absent].any()
+    dated = None if absent.all() else date_form(texts.filter(pa.array(~absent)))
+    if dated is not None or numeric:
+        if len(present) > 1:
+            named = " and ".join(map(shown, present))
+            what = "numbers" if dated is None else "dates"
+            return _left_out(
+                f"it holds {what} and several marks of missing values ({named}); use one mark in the table"
+            )
+        missing = present[0] if present else "" if absent.any() or column.missing_rows else None
+        if dated is None:
+            return _numeric(column, numbers[~absent], column.counts[~absent], missing, limits)
+        return _dates(column, dated.form, dated.other, dated.seconds, missing, limits)
+    leading = bool(zeros[~absent].any()) and bool(readable[~absent].all())
+    guess = _categorical(column, texts.to_pylist(), limits, leading=leading)
+    rows = int(column.counts.sum())
+    share = float(column.counts[readable & ~absent].sum() / rows)
+    if share >= _IDENTIFIER_SHARE and not leading:
+        strange = texts.filter(pa.array(~readable & ~absent))
+        if len(strange):
+            note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(strange[0].as_py())}; correct the table"
+            return Guess(guess.attribute, guess.why, (*guess.check, note), guess.codes)
+    return guess
+
+
+def _dates(
+    column: ColumnValues,
+    form: str,
+    other: str | None,
+    seconds: NDArray[np.float64],
+    missing: str | None,
+    limits: Limits,
+) -> Guess:
+    if column.typed and not (seconds % 86400).any():
+        form = form.split("%d", maxsplit=1)[0] + "%d"
+    edges, step = date_edges(seconds, form, limits.bins)
+    attribute = Attribute(column.name, AttributeKind.NUMERIC, edges=edges, date_format=form, missing=missing)
+    check = ["the first and the last bin are the table's own: declare the period that is known"]
+    if other is not None:
+        check.insert(0, f"no day is above 12, so {_in_words(other)} would fit as well as {_in_words(form)}")
+    span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
+    why = f"dates as {_in_words(form)}, {span}"
+    return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
+
+
+def _in_words(form: str) -> str:
+    words = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "hh", "%M": "mm", "%S": "ss"}
+    return re.sub("%.", lambda found: words[found[0]], form)
+
+
+def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, leading: bool) -> Guess:
+    if column.missing_rows or "" in texts:
+        missing: str | None = ""
+    else:
+        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts), None)
+    values = sorted({*(text for text in texts if text != missing), *column.labels})
+    if not values:
+        return _left_out(f"it holds nothing but {shown(missing or '')}")
+    counts = {
+        text: int(rows) for text, rows in zip(texts, column.counts.tolist(), strict=True) if text != missing
+    }
+    if len(values) > limits.max_values:
+        return _many_texts(column, counts, missing, limits)
+    pair = _truth_pair(values)
+    if pair is not None:
+        attribute = Attribute(column.name, AttributeKind.BOOLEAN, values=pair, missing=missing)
+        return Guess(
+            attribute,
+            f"two values that read as no and yes: {values[0]} and {values[1]}"
+            if len(values) > 1
+            else "truth",
+        )
+    why = "leading zeros: codes, and no numbers" if leading else "few different texts"
+    attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
+    return _of_values(attribute, why, counts, column.labels)
+
+
+def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels: Mapping[str, str]) -> Guess:
+    """Return the guess of a categorical attribute, with what its values give reason to check."""
+    check = []
+    if len(attribute.values) == 1:
+        check.append("a single value occurs; add the others that are possible")
+    spelled = Counter(" ".join(text.split()).casefold() for text in counts)
+    twice = next((text for text in counts if spelled[" ".join(text.split()).casefold()] > 1), None)
+    if twice is not None:
+        check.append(
+            f"values differ in case or blanks only, such as {shown(twice)}; write them alike in the table"
+        )
+    rare = sum(rows < _RARE for rows in counts.values())
+    if rare and sum(counts.values()) > _RARE * len(counts):
+        check.append(
+            f"{counted(rare, 'value')} in fewer than {_RARE} rows; keep what a code book lists, group the others"
+        )
+    if labels:
+        why = f"the file labels its values: {', '.join(f'{code} = {label}' for code, label in [*labels.items()][:3])}"
+    return Guess(attribute, why, tuple(check), counted(len(attribute.values), "value"))
+
+
+def _many_texts(
+    column: ColumnValues, counts: Mapping[str, int], missing: str | None, limits: Limits
+) -> Guess:
+    rows, found = int(column.counts.sum()), len(counts)
+    coded = [text for text in counts if _CODE.fullmatch(text) and any(map(str.isdigit, text))]
+    medical = all(map(_ICD.fullmatch, counts))
+    identifies = found >= _IDENTIFIER_SHARE * rows
+    if len(coded) == found and ((medical and found < rows) or not identifies):
+        longest = 3 if medical else max(map(len, counts)) - 1
+        for length in range(longest, 0, -1):
+            groups: Counter[str] = Counter()
+            for text, number in counts.items():
+                groups[text[:length]] += number
+            if 2 <= len(groups) <= limits.max_values and missing not in groups:
+                values = tuple(sorted(groups))
+                attribute = Attribute(
+                    column.name, AttributeKind.CATEGORICAL, values=values, missing=missing, prefix=length
+                )
+                what = "codes like those of ICD" if medical else "codes"
+                sign = "character" if length == 1 else f"{length} characters"
+                why = f"{what}, {found:,} of them, grouped by their first {sign}"
+                note = f"a synthetic cell holds the group alone, such as {shown(values[0])}"
+                guess = _of_values(attribute, why, groups, {})
+                return Guess(attribute, why, (note, *guess.check), counted(len(values), "group"))
+    if identifies:
+        return _left_out(
+            f"{found:,} different texts in {counted(rows, 'row')}: it looks like an identifier or free text; drop the column"
+        )
+    more = f"--max-values {found}" if found <= LARGEST_SIZE // 2 - 1 else "a table with groups"
+    return _left_out(
+        f"{found:,} different texts, more than {limits.max_values}; group them in the table, or allow them by {more}"
+    )
+
+
+def _truth_pair(values: list[str]) -> tuple[Value, ...] | None:
+    """Return the values for false and true if the texts look like them."""
+    for spelling in (str.lower, str.title, str.upper):
+        if set(values) <= {spelling("true"), spelling("false")}:
+            return (False, True)
+    if len(values) == 2:
+        for no, yes in (values, values[::-1]):
+            if (no.lower(), yes.lower()) in _PAIRS:
+                return (no, yes)
+    return None
+
+
+def _numeric(
+    column: ColumnValues,
+    numbers: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    missing: str | None,
+    limits: Limits,
+) -> Guess:
+    name = column.name
+    if not (np.abs(numbers) <= _LARGEST).all():
+        return _left_out(
+            f"it holds infinite numbers, or numbers beyond {_LARGEST:g}; replace them in the table"
+        )
+    values, places = np.unique(numbers + 0.0, return_inverse=True)  # "1" and "1.0" are one number, -0 is 0
+    rows = np.bincount(places, weights=counts).astype(np.int64)
+    integer = bool((values == np.floor(values)).all())
+    if integer and np.abs(values).max() > _EXACT:
+        return _left_out("it holds whole numbers beyond 2^53 and looks like an identifier; drop the column")
+    check: list[str] = []
+    if _WEIGHT_NAME.search(name):
+        check.append(
+            "may be a survey weight: every row counts once, whatever it holds; if it is one, remove the column"
+        )
+    coded = _CODE_NAME.search(name) is not None
+    labelled = {float(text): text for text in column.labels if text.lstrip("-").isdigit()}
+    known = np.isin(values, list(labelled))
+    of_labels = integer and known.mean() > 0.5 and len({*labelled, *values.tolist()}) <= limits.max_values
+    if values.size <= _few(values, rows, limits, integer=integer, coded=coded) or of_labels:
+        every = sorted({*values.tolist(), *(labelled if of_labels else ())})
+        wholes: tuple[Value, ...] = tuple(int(value) if value == int(value) else value for value in every)
+        if not column.labels and wholes == (0, 1):
+            return Guess(
+                Attribute(name, AttributeKind.BOOLEAN, values=wholes, missing=missing),
+                "0 and 1",
+                tuple(check),
+            )
+        attribute = Attribute(name, AttributeKind.CATEGORICAL, values=wholes, missing=missing)
+        texts = {
+            number_text(value): int(number)
+            for value, number in zip(values.tolist(), rows.tolist(), strict=True)
+        }
+        why = f"few different {'whole ' if integer else ''}numbers"
+        guess = _of_values(attribute, why, texts, column.labels)
+        return Guess(attribute, guess.why, (*check, *guess.check), guess.codes)
+    if integer and rows.max() == 1:
+        if values[-1] - values[0] + 1 == values.size or (coded and rows.size > _FEW):
+            return _left_out("it numbers the rows and looks like an identifier; drop the column")
+        check.append("no number occurs twice; if it is an identifier, remove it")
+    shaped = readable_edges(values, rows, limits.bins, integer=integer)
+    attribute = Attribute(name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing)
+    check += _of_numbers(column, values, rows, shaped, integer=integer)
+    return Guess(
+        attribute,
+        _shape_in_words(values, rows, shaped, integer=integer),
+        tuple(check),
+        _bins_in_words(shaped),
+    )
+
+
+def _few(
+    values: NDArray[np.float64], rows: NDArray[np.int64], limits: Limits, *, integer: bool, coded: bool
+) -> int:
+    """Return up to how many different numbers are categories."""
+    if integer and coded and values.size * _ROWS_PER_VALUE <= rows.sum():
+        return limits.max_values
+    often = _FEW if values.size * _ROWS_PER_VALUE <= rows.sum() else 0
+    return min(max(limits.bins if integer else 0, often), limits.max_values)
+
+
+def _of_numbers(
+    column: ColumnValues,
+    values: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    shaped: Shaped,
+    *,
+    integer: bool,
+) -> list[str]:
+    """Return what the numbers of a column in bins give reason to check."""
+    check, total = [], rows.sum()
+    if integer and (_CODE_NAME.search(column.name) or _scattered(values, rows)):
+        check.append(
+            'if these are codes, bins mean nothing: list them as "values", or group them by a "prefix"'
+        )
+    if shaped.shape != "equal width" and shaped.edges[-1] > 0:
+        share = rows[values >= shaped.edges[-2]].sum() / total
+        low, high = (_grouped(edge) for edge in shaped.edges[-2:])
+        held = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
+        check.append(
+            f"skewed: the top bin, {low} to {high}, holds {held} of the rows; set its upper end to a limit that is known"
+        )
+    ends = ((values[-1], rows[-1], values[-2:][0]), (values[0], rows[0], values[:2][-1]))
+    for value, number, next_one in ends:
+        marks = value < 0 <= next_one or (
+            _ALL_NINES.fullmatch(number_text(abs(float(value)))) and abs(value - next_one) > 0.1 * abs(value)
+        )
+        if marks and number > 1:
+            check.append(
+                f"{number_text(float(value))} in {counted(int(number), 'row')} stands apart: a mark of missing values, or a "
+                "top code? Then declare it"
+            )
+    unlike = [f"{code} = {label}" for code, label in column.labels.items()]
+    if unlike:
+        check.append(f"the file labels some of its values: {', '.join(unlike[:4])}")
+    return check
+
+
+def _scattered(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
+    """Return whether many rows share few numbers with wide gaps, as codes do."""
+    if values.size == 1:
+        return False
+    step = float(np.gcd.reduce(np.diff(values).astype(np.int64)))
+    often = (rows.sum() - rows.max()) / (values.size - 1) >= _ROWS_OF_A_CODE
+    return bool(often and values.size < _CODES_OF_A_RANGE * (values[-1] - values[0]) / step)
+
+
+def _grouped(number: float) -> str:
+    return (
+        f"{number:,.0f}"
+        if number == int(number)
+        else f"{number:,}"
+        if abs(number) >= 1
+        else number_text(number)
+    )
+
+
+def _shape_in_words(
+    values: NDArray[np.float64], rows: NDArray[np.int64], shaped: Shaped, *, integer: bool
+) -> str:
+    kind = "whole numbers" if integer else "numbers"
+    zeros = rows[values == 0.0].sum() / rows.sum()
+    text = f"{kind} from {_grouped(float(values[0]))} to {_grouped(float(values[-1]))}"
+    if 0.0 in shaped.edges and zeros > 0.1:
+        text += f", {zeros:.0%} of them 0"
+    return text
+
+
+def _bins_in_words(shaped: Shaped) -> str:
+    low, high = _grouped(shaped.edges[0]), _grouped(shaped.edges[-1])
+    return f"{len(shaped.edges) - 1} bins, {shaped.shape}, {low} to {high}"
+
+
+def _left_out(reason: str) -> Guess:
+    return Guess(None, reason)

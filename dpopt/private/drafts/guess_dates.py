@@ -1,0 +1,94 @@
+"""The form in which a column writes dates, and bins whose width follows their span."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.private.readers.domain_codes import parse_dates
+from dpopt.schema.dates import date_pattern, has_time
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DAYS = (
+    *(f"%Y{sign}%m{sign}%d" for sign in "-/."),
+    "%m/%d/%Y",  # with slashes the month usually comes first, with other signs the day
+    *(f"%d{sign}%m{sign}%Y" for sign in "-./"),
+    *(f"%m{sign}%d{sign}%Y" for sign in "-."),
+    "%Y%m%d",
+    "%Y-%m",
+    "%m/%Y",
+)
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", "T%H:%M:%SZ")
+_FORMS = [day + time for day in _DAYS for time in _TIMES if not time or "%d" in day]
+_YEARS = (1850, 2150)  # numbers of eight digits are dates only between them
+
+_HOUR, _DAY = 3600, 86400
+_STEPS = (("hour", _HOUR), ("6 hours", 6 * _HOUR), ("day", _DAY), ("week", 7 * _DAY))
+_MONTHS = (
+    ("month", 1),
+    ("quarter", 3),
+    ("year", 12),
+    ("5 years", 60),
+    ("10 years", 120),
+    ("100 years", 1200),
+)
+_MONDAY = 4 * _DAY  # 1970-01-05
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """The form of dates, another one that fits as well, and the seconds since 1970 of each text."""
+
+    form: str
+    other: str | None
+    seconds: NDArray[np.float64]
+
+
+def date_form(texts: pa.Array) -> Dated | None:
+    """Return the first known form that all texts have; None if there is none."""
+    first = texts[0].as_py()
+    found: list[tuple[str, NDArray[np.float64]]] = []
+    for form in _FORMS:
+        if re.match(date_pattern(form) or "$^", first):
+            seconds, readable = parse_dates(texts, form)
+            if readable.all():
+                found.append((form, seconds))
+    if not found or not _plausible(*found[0]):
+        return None
+    other = next((form for form, _ in found[1:] if sorted(form) == sorted(found[0][0])), None)
+    return Dated(found[0][0], other, found[0][1])
+
+
+def _plausible(form: str, seconds: NDArray[np.float64]) -> bool:
+    if not form.startswith("%Y%m%d"):
+        return True
+    years = seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
+    return bool(years.min() >= _YEARS[0] and years.max() <= _YEARS[1])
+
+
+def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tuple[float, ...], str]:
+    """Return edges at whole hours, days, months, years and so on, and which of them: the finest with 2 * bins bins or fewer."""
+    low, high = float(seconds.min()), float(seconds.max())
+    for name, step in _STEPS:
+        if (step < _DAY and not has_time(form)) or (step < 28 * _DAY and "%d" not in form):
+            continue
+        start = _MONDAY if name == "week" else 0
+        first, last = (low - start) // step, (high - start) // step + 1
+        if last - first <= 2 * bins:
+            return tuple(start + step * (first + place) for place in range(int(last - first) + 1)), name
+    months = np.array([low, high]).astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
+    for name, step in _MONTHS:
+        first_month, last_month = int(months[0]) // step, int(months[1]) // step + 1
+        if last_month - first_month <= 2 * bins or step == _MONTHS[-1][1]:
+            numbers = np.arange(first_month, last_month + 1) * step
+            numbers[0] = max(numbers[0], (dt.MINYEAR - 1970) * 12)
+            starts = numbers.astype("datetime64[M]").astype("datetime64[s]").astype(np.float64)
+            return tuple(starts.tolist()), name
+    raise AssertionError

@@ -1,0 +1,156 @@
+"""How a text file is written, guessed once from its beginning for the owner to confirm: a release takes it from the schema."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dpopt.private.readers.table_problems import unreadable
+from dpopt.private.readers.table_reading import THOUSANDS, TableReading
+from dpopt.private.readers.text_fields import is_packed
+
+_SAMPLE = 2**22  # characters that are looked at for separators and numbers
+_BLOCK = 2**24
+_SIGNS = (",", ";", "\t", "|")
+_NUMERIC_SHARE = 0.9
+_UNDEFINED = re.compile(b"[\x81\x8d\x8f\x90\x9d]")  # bytes that stand for nothing in cp1252
+
+_MARKS = "".join(map(re.escape, THOUSANDS))
+_NUMBERISH = re.compile(rf"[+-]?[0-9]+([{_MARKS}][0-9]+)*")
+_GROUPED = re.compile(rf"[+-]?[0-9]{{1,3}}(?:([{_MARKS}])[0-9]{{3}})(?:\1[0-9]{{3}})*(?:(?!\1)([.,])[0-9]+)?")
+_FRACTION = re.compile(r"[+-]?[0-9]*([.,])([0-9]+)")
+
+
+def guess_reading(path: Path, given: TableReading) -> TableReading:
+    """Return a reading that suits a text file, where `given` says nothing else.
+
+    Raises
+    ------
+    PrivateDataError
+        If the file cannot be read.
+    """
+    usual = TableReading()
+    packed = is_packed(path, public_start=given.column_names is None)
+    found = given
+    if given.encoding == usual.encoding:
+        found = replace(found, encoding=_encoding(path, packed=packed))
+    text = _beginning(path, found.encoding, packed=packed)
+    if given.separator is None:
+        separator = _separator(text)
+        found = replace(found, separator=None if separator == "," else separator)
+    sign = {None: ",", "tab": "\t"}.get(found.separator, found.separator)
+    if sign is None or len(sign) > 1:
+        return found
+    rows = list(_rows(text, sign))
+    if given.quotes and not given.multiline and any("\n" in cell for row in rows for cell in row):
+        found = replace(found, multiline=True)
+    if given.decimal == usual.decimal and given.thousands is None:
+        decimal, thousands = _marks(rows[1:])
+        if decimal != sign:
+            found = replace(found, decimal=decimal, thousands=thousands)
+    return found
+
+
+def _blocks(path: Path, *, packed: bool) -> Iterator[bytes]:
+    try:
+        with gzip.open(path) if packed else path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                yield block
+    except (OSError, EOFError) as problem:
+        raise unreadable(
+            path, problem if isinstance(problem, OSError) else OSError(str(problem))
+        ) from problem
+
+
+def _encoding(path: Path, *, packed: bool) -> str:
+    """Return UTF-16 by its mark or its zeros, UTF-8 if all of the file is that, else cp1252 or Latin-1."""
+    start = next(_blocks(path, packed=packed), b"")[:4096]
+    if start.startswith(b"\xff\xfe") or start[1::2].count(0) > len(start) // 3:
+        return "utf-16-le"
+    if start.startswith(b"\xfe\xff") or start[::2].count(0) > len(start) // 3:
+        return "utf-16-be"
+    held, western = b"", True
+    for block in _blocks(path, packed=packed):
+        try:
+            (held + block).decode("utf-8")
+            held = b""
+        except UnicodeDecodeError as problem:
+            if problem.start < len(held) + len(block) - 3:
+                western = all(not _UNDEFINED.search(one) for one in _blocks(path, packed=packed))
+                return "cp1252" if western else "iso8859-1"
+            held = (held + block)[problem.start :]
+    return "cp1252" if held else "utf-8"
+
+
+def _beginning(path: Path, encoding: str, *, packed: bool) -> str:
+    text = (
+        next(_blocks(path, packed=packed), b"")[:_SAMPLE].decode(encoding, "replace").removeprefix("\ufeff")
+    )
+    if len(text) < _SAMPLE // 4:
+        return text
+    return text[: text.rfind("\n") + 1] or text  # whole lines
+
+
+def _rows(text: str, sign: str) -> Iterator[list[str]]:
+    try:
+        yield from (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row)
+    except csv.Error:
+        return
+
+
+def _separator(text: str) -> str | None:
+    """Return the sign that divides most rows into as many cells as the first; None if none does."""
+    best: tuple[float, int, str | None] = (0.0, 1, None)
+    for sign in _SIGNS:
+        widths = [len(row) for row in _rows(text, sign)]
+        if widths and widths[0] > 1:
+            best = max(
+                best, (widths.count(widths[0]) / len(widths), widths[0], sign), key=lambda one: one[:2]
+            )
+    return best[2]
+
+
+def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, str | None]:
+    """Return what stands before fractions and between thousands in columns that hold numbers."""
+    sure: set[str] = set()  # signs that can only stand before a fraction
+    grouping: set[str] = set()  # signs between two groups or more, or with another one before a fraction
+    perhaps: set[str] = set()  # a sign before three digits, which may be either
+    width = max(map(len, rows), default=0)
+    for place in range(width):
+        cells = [row[place].strip() for row in rows if place < len(row) and row[place].strip()]
+        numbers = [cell for cell in cells if _NUMBERISH.fullmatch(cell)]
+        if len(numbers) < _NUMERIC_SHARE * len(cells):
+            continue
+        found: set[str] = set()
+        plain_thousands = any(len(cell.lstrip("+-")) > 3 and cell.lstrip("+-").isdigit() for cell in numbers)
+        fractions = {
+            match[1]
+            for match in map(_FRACTION.fullmatch, numbers)
+            if match and (len(match[2]) != 3 or match[0].lstrip("+-").startswith("0"))
+        }
+        for cell in numbers:
+            match = _GROUPED.fullmatch(cell)
+            if match is None or cell.lstrip("+-").startswith("0"):
+                continue
+            if match[2]:
+                sure.add(match[2])
+            if match[2] or cell.count(match[1]) > 1 or match[1] not in ".,":
+                grouping.add(match[1])
+            else:
+                found.add(match[1])
+        sure |= fractions
+        # Numbers with a sign before three digits, always three, and none of four digits without it.
+        perhaps |= set() if plain_thousands else found - fractions
+    if sure - grouping:
+        decimal = "," if sure - grouping == {","} else "."
+    else:
+        decimal = "," if "." in grouping and "," not in grouping else "."
+    between = grouping - {decimal} or (perhaps & {",", "."}) - {decimal}
+    if len(between) > 1:
+        return decimal, None
+    return decimal, next(iter(between), None)

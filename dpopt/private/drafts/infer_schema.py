@@ -1,0 +1,393 @@
+"""Drafting a schema from the table itself: a start for the owner to correct, marked as a draft, never used as it is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.files.written_files import whole_file
+from dpopt.html_pages.page import page
+from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
+from dpopt.private.drafts.guess_reading import guess_reading
+from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
+from dpopt.private.readers.encode import as_text, clean
+from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.table_problems import NO_TEXT, counted, shown
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import TableSource
+from dpopt.private.tables.dataset import Progress
+from dpopt.schema.schema import LARGEST_SIZE, READING_KEYS, Attribute, AttributeKind, Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BASKETS = (
+    "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
+    "--binary-columns, with --layout baskets"
+)
+_MERGED_AT = 32  # batches of value counts that are kept before they are added up
+_EXAMPLES = 3
+_LONGEST = 24  # characters of an example
+DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReview:
+    """What is proposed for one column, and why. Not private: for the owner of the table.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        "categorical", "boolean", "numeric" or "date"; "left out" where the draft does not name the column.
+    distinct, missing : int
+        Different values that occur, without missing ones; rows without a value.
+    codes : str
+        The bins, or how many values.
+    examples : str
+        Some values, the most frequent ones first.
+    why : str
+    check : tuple of str
+        What the owner should look at.
+    """
+
+    name: str
+    type: str
+    distinct: int
+    missing: int
+    codes: str
+    examples: str
+    why: str
+    check: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> bool:
+        """Whether the draft does not name the column."""
+        return self.type == _LEFT_OUT
+
+
+_LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDraft:
+    """A drafted schema with the review of each column. Not private: for the owner of the table alone.
+
+    Attributes
+    ----------
+    schema : Schema
+        Marked as a draft. It declares how the table is read, where that is not as usual.
+    columns : tuple of ColumnReview
+        One for each column of the table, in its order.
+    notes : tuple of str
+        What to look at besides single columns.
+    rows : int
+    title : str
+        What the table is called.
+    """
+
+    schema: Schema
+    columns: tuple[ColumnReview, ...]
+    notes: tuple[str, ...] = ()
+    rows: int = 0
+    title: str = "the table"
+    reading: tuple[str, ...] = field(default=())
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the draft, and its review beside it as a page (.html), which is returned. Both are for their owner alone.
+
+        Raises
+        ------
+        SchemaError
+            If one of the two is there already.
+        """
+        file = Path(path)
+        beside = file.with_suffix(".html")
+        for found in (file, beside):
+            if found.exists():
+                raise SchemaError(
+                    f"{found} exists already; choose another name, so that no reviewed schema is lost"
+                )
+        self.schema.write(file)
+        with whole_file(beside, private=True) as stream:
+            stream.write(self.to_html(file.name).encode())
+        return beside
+
+    def to_html(self, file: str = "the schema") -> str:
+        """Return the review as a page that needs nothing else; `file` is what it calls the draft."""
+        return page(
+            "draft.html",
+            title=f"Draft of a schema: {self.title}",
+            file=file,
+            columns=self.columns,
+            to_check=sum(bool(column.check) or column.left_out for column in self.columns),
+            notes=self.notes,
+            reading=self.reading,
+            rows=f"{self.rows:,}",
+        )
+
+    def _repr_html_(self) -> str:
+        return page("draft_columns.html", columns=self.columns)
+
+    def __repr__(self) -> str:
+        """Return a line for each column."""
+        named = max([len(column.name) for column in self.columns], default=0)
+        lines = [
+            f"{self.title}: {counted(self.rows, 'row')}, {len(self.schema)} of {len(self.columns)} columns drafted"
+        ]
+        lines += [f"read with {line}" for line in self.reading]
+        for column in self.columns:
+            line = f"{column.name:<{named}}  {column.type:<11} {column.codes or column.why}"
+            lines.append(line if not column.check else f"{line}  -- {'; '.join(column.check)}")
+        return "\n".join([*lines, *self.notes])
+
+
+def infer_schema(
+    table: AnyTable,
+    *,
+    bins: int = DEFAULT_BINS,
+    max_values: int = DEFAULT_MAX_VALUES,
+    reading: TableReading | None = None,
+    progress: Progress | None = None,
+) -> SchemaDraft:
+    """Guess a schema that the whole table fits, and say why and what to check for each column.
+
+    The result depends on private data (values that occur, ranges), so it is marked `draft=True` and is not private:
+    the owner replaces what only the data show by what is publicly known, then removes the mark.
+
+    How a text file is written (encoding, separator, decimal mark, thousands) is guessed from the file too, and declared in the
+    schema: nothing is guessed when a table is read for a release.
+
+    Truth values, 0/1, yes/no and their like become boolean; texts and few different whole numbers categorical. Dates get
+    bins of hours to years, by their span; other numbers bins of equal width, or logarithmic ones or rounded quantiles if
+    most rows would share a bin. Codes of too many different values are grouped by their first characters. Empty cells, "?"
+    and "NA" become missing values; among numbers and dates also "N", "N/A", "null", "-" and the like.
+
+    Parameters
+    ----------
+    table, progress
+        As for `read_table`.
+    bins
+        Number of bins aimed at for a numeric column, and most whole numbers that make a categorical one (up to 31 do where each
+        has ten rows on average).
+    max_values
+        Most values of a categorical attribute; columns with more are grouped or left out.
+    reading
+        What is known of how the table is read; the rest is guessed.
+
+    Returns
+    -------
+    SchemaDraft
+        The schema and a review of each column, which notebooks show. For the owner only.
+
+    Raises
+    ------
+    PrivateDataError
+        If the table cannot be read, has no rows, or no column can be used.
+    SchemaError
+        If `bins` or `max_values` is out of range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> draft = infer_schema(pd.DataFrame({"age": [30, 41, 30], "smoker": ["ja", "nein", "ja"]}))
+    >>> print(draft)
+    the DataFrame: 3 rows, 2 of 2 columns drafted
+    age     categorical 2 values
+    smoker  boolean     2 values
+    >>> draft.schema.attributes[1].values
+    ('nein', 'ja')
+    """
+    for name, number in (("bins", bins), ("max_values", max_values)):
+        if not 2 <= number < LARGEST_SIZE // 2:
+            raise SchemaError(
+                f"{name} is {number}; expected a whole number from 2 to {LARGEST_SIZE // 2 - 1:,}"
+            )
+    how = _reading_of(table, reading or TableReading())
+    source = open_table(table, how)
+    from_file = isinstance(table, str | os.PathLike) and how.column_names is None
+    single = source.names[0] if from_file and len(source.names) == 1 else None
+    counts = [_ValueCounts(name) for name in source.names]
+    for index, array in source.pieces(range(len(counts)), progress):
+        counts[index].add(array)
+    faults = source.faults()
+    if faults:
+        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
+    if not counts or counts[0].rows == 0:
+        raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
+    notes = [
+        *_notes_on(source),
+        *([] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]),
+    ]
+    limits = Limits(bins, max_values, source.decimal)
+    attributes, reviews = [], []
+    for column in counts:
+        values = column.result(getattr(source, "labels", {}).get(column.name, {}))
+        guess = guess_attribute(values, limits) if column.name else Guess(None, "it has no name")
+        reviews.append(_review(values, guess))
+        if guess.attribute is not None:
+            attributes.append(guess.attribute)
+    if not attributes:
+        reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
+        raise PrivateDataError(f"{source.title} has no column for a schema:\n  {reasons}")
+    usual = TableReading()
+    is_text = isinstance(source, CsvSource | CsvFilesSource)
+    declared = {
+        name: getattr(how, name)
+        for name in READING_KEYS
+        if is_text and getattr(how, name) != getattr(usual, name)
+    }
+    return SchemaDraft(
+        Schema(tuple(attributes), draft=True, reading=tuple(declared.items())),
+        tuple(reviews),
+        tuple(notes),
+        counts[0].rows,
+        source.title,
+        tuple(
+            f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
+        ),
+    )
+
+
+def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
+    """Return how a table is written, guessed where it is text and nothing else is given."""
+    if not isinstance(table, str | os.PathLike):
+        return given
+    try:
+        source = open_table(table, given)
+    except PrivateDataError:  # such as repeated names, where another separator divides the first line
+        path = Path(table)
+        if not path.is_file():
+            raise
+        found = guess_reading(path, given)
+        if found == given:
+            raise
+        return found
+    if not isinstance(source, CsvSource | CsvFilesSource):
+        return given
+    if given.column_names is None and re.fullmatch(r"\d+([ \t]+\d+)+", "".join(source.names)):
+        raise PrivateDataError(
+            f"{source.title} begins with {shown(source.names[0])} where names of columns are expected. {_BASKETS}"
+        )
+    return guess_reading(source.files[0], given)
+
+
+def _notes_on(source: TableSource) -> list[str]:
+    numbers = [name for name in source.names if re.fullmatch(r"[+-]?[0-9.,]+", name.strip())]
+    notes = list(getattr(source, "notes", ()))
+    if len(numbers) * 2 > len(source.names):
+        notes.append(
+            "most names of columns are numbers: if the first line is a record already, add a line of names to the table"
+        )
+    return notes
+
+
+def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
+    absent = {"", None if guess.attribute is None else guess.attribute.missing}
+    order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
+    values = [value for place in order if (value := str(column.values[int(place)].as_py())) not in absent]
+    marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)
+    return ColumnReview(
+        column.name,
+        _LEFT_OUT if guess.attribute is None else _type_of(guess.attribute),
+        len(column.values) - int(np.count_nonzero(marked)),
+        column.missing_rows + int(column.counts[marked].sum()),
+        guess.codes or ("" if guess.attribute is None else "2 values"),
+        ", ".join(
+            value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..." for value in values[:_EXAMPLES]
+        ),
+        guess.why,
+        guess.check,
+    )
+
+
+def _type_of(attribute: Attribute) -> str:
+    dated = attribute.kind is AttributeKind.NUMERIC and attribute.date_format is not None
+    return "date" if dated else attribute.kind.value
+
+
+class _ValueCounts:
+    """Different values of one column and their numbers of rows, added up batch by batch."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rows = 0
+        self.typed = False
+        self._parts: list[pa.Table] = []
+
+    def add(self, array: pa.Array) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+            counted = pc.value_counts(array)
+            values = _plain_values(counted.field("values"))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+            raise PrivateDataError(
+                f"column {self.name!r} has the type {array.type}, which cannot be read ({problem}); drop the column, "
+                "or convert it to text, numbers or truth values"
+            ) from problem
+        self.rows += len(array)
+        self._parts.append(pa.table({"value": values, "rows": counted.field("counts")}))
+        if len(self._parts) == _MERGED_AT:
+            self._merge()
+
+    def result(self, labels: Mapping[str, str]) -> ColumnValues:
+        import pyarrow.compute as pc
+
+        self._merge()
+        merged = self._parts[0].combine_chunks().sort_by("value")
+        absent = pc.is_null(merged["value"])
+        present = merged.filter(pc.invert(absent))
+        return ColumnValues(
+            self.name,
+            present["value"].combine_chunks(),
+            np.array(present["rows"].to_numpy(), dtype=np.int64),
+            int(pc.sum(merged.filter(absent)["rows"]).as_py() or 0),
+            labels,
+            self.typed,
+        )
+
+    def _merge(self) -> None:
+        import pyarrow as pa
+
+        if len({part.schema.field("value").type for part in self._parts}) > 1:
+            self._parts = [
+                part.set_column(0, "value", as_text(part["value"].combine_chunks())) for part in self._parts
+            ]
+        whole = (
+            pa.concat_tables(self._parts).group_by("value", use_threads=False).aggregate([("rows", "sum")])
+        )
+        self._parts = [pa.table({"value": whole["value"], "rows": whole["rows_sum"]})]
+
+
+def _plain_values(values: pa.Array) -> pa.Array:
+    """Return values as truth values, whole numbers, floats (null instead of NaN) or texts.
+
+    Raises pyarrow.ArrowInvalid or ArrowNotImplementedError if one has no text.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return values
+    if pa.types.is_timestamp(kind):
+        values = pc.cast(pc.cast(values, pa.timestamp("us"), safe=False), pa.timestamp("s"), safe=False)
+    texts = clean(as_text(values))
+    strange = texts.filter(pc.starts_with(texts, NO_TEXT))
+    if len(strange):
+        raise pa.ArrowInvalid(strange[0].as_py().removeprefix(NO_TEXT))
+    return texts
