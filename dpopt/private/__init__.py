@@ -8,6 +8,7 @@ sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt
 | file | what it holds |
 |---|---|
 | curators/ | the doors to the records: one curator for each family of algorithms |
+| drafts/ | schemas drafted from a table, for its owner to review |
 | engines/ | counting on tables in memory, in files, or on the workers of a cluster |
 | evaluation.py | for the owner, NOT private: errors against the truth, broken rules |
 | marginal_comparison.py | the same: columns and pairs, real beside synthetic; scores |

@@ -119,7 +119,7 @@ def infer(
     shown.print(
         f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; the same review as a page: {beside}. Both "
         "are read off private data: values and bin edges may reveal records. Review the draft against what is publicly known, "
-        'then set "draft": false in it.',
+        'then set "draft": false in the file.',
         markup=False,
     )
 
