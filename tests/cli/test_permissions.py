@@ -18,7 +18,7 @@ from dpopt.cli.application import application
 from tests.cli.command_line import inputs, release_arguments, succeed, words
 from tests.comparison.test_cases import write as write_instance
 
-OWNERS = {"draft.json", "timings.json", "run.log", "later.log"}
+OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log"}
 """What depends on the table without a charge."""
 
 READ = set(
