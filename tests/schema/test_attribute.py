@@ -6,13 +6,17 @@ import json
 import pickle
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from dpopt.errors import SchemaError
+from dpopt.private.readers.read_table import read_table
 from dpopt.queries.workloads.workload import parse_workload
+from dpopt.releases.table_output import write_records
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
 from dpopt.schema.domains import Domains
@@ -278,3 +282,68 @@ def test_rules_speak_of_columns_by_name() -> None:
     records[0, [7, 250_000]] = 1
     records[1, 7] = 1
     assert ruled.circuit().broken(records)[:, 0].tolist() == [True, False]
+
+
+def days(**declared: Any) -> Attribute:
+    usual = {"edges": ("01-01-2024", "01-07-2024", "01-01-2025"), "date_format": "%d-%m-%Y"}
+    return Attribute(**{"name": "day", "kind": NUMERIC, **usual, **declared})
+
+
+def test_dates_are_numbers_that_are_written_in_their_form() -> None:
+    attribute = days(missing="", other="24-12-2024")
+    assert attribute.label(1) == "[01-07-2024, 01-01-2025]"
+    assert attribute.decoded() == ("01-04-2024", "01-10-2024", None)
+    assert attribute.other_code == 1
+    assert days(representatives=("02-01-2024", "03-08-2024")).decoded() == ("02-01-2024", "03-08-2024")
+    schema = Schema((attribute, x_of(("A00", "I21"), prefix=3)), reading=(("separator", ";"),))
+    written = schema.to_json()
+    assert written["reading"] == {"separator": ";"}
+    assert Schema.from_json(json.loads(json.dumps(written))) == schema
+    assert pickle.loads(pickle.dumps(schema)) == schema
+
+
+def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None:
+    schema = Schema(
+        (
+            days(missing=""),
+            days(name="at", edges=("2024-01-01 08", "2024-01-01 20"), date_format="%Y-%m-%d %H"),
+        )
+    )
+    records = np.array([[0, 0], [1, 0], [2, 0]], dtype=np.int32)
+    for form in ("csv", "parquet"):
+        write_records(tmp_path / f"t.{form}", schema, records, format=form)
+        read = read_table(tmp_path / f"t.{form}", schema)
+        assert np.array_equal(np.stack(read._columns, axis=1), records)
+    kinds = pq.read_schema(tmp_path / "t.parquet").types
+    assert list(map(str, kinds)) == ["date32[day]", "timestamp[ms]"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: days(date_format="%d-%m"), "expected one such as"),
+        (lambda: days(date_format="%Y-%d"), "none without those before it"),
+        (lambda: days(date_format="%Y%Y"), "expected one such as"),
+        (lambda: days(edges=("2024-01-01", "01-01-2025")), "the edge '2024-01-01' is no date in the form"),
+        (lambda: days(edges=("30-02-2024", "01-01-2025")), "the edge '30-02-2024' is no date"),
+        (lambda: days(missing="24-12-2024"), "also a number inside the bins"),
+        (lambda: x_of(("a",), date_format="%Y"), "a form of dates belongs to numeric"),
+        (lambda: age(prefix=2), "a prefix belongs to categorical"),
+        (lambda: x_of(("ab",), prefix=0), "'prefix' is a number of characters"),
+        (lambda: x_of(("abc",), prefix=2), "would never occur"),
+        (lambda: x_of((12,), prefix=2), "would never occur"),
+        (lambda: Schema((age(),), reading=(("sheet", "a"),)), "unknown key 'sheet'"),
+        (lambda: Schema((age(),), reading=(("separator", 1),)), "is a text, true or false"),  # type: ignore[arg-type]
+        (
+            lambda: Schema.from_json(
+                {"dpopt_schema": 1, "attributes": [{"name": "d", "type": "date", "edges": ["2024", "2025"]}]}
+            ),
+            "a date needs its 'format'",
+        ),
+    ],
+)
+def test_dates_and_prefixes_that_contradict_themselves_are_refused(
+    make: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(SchemaError, match=said):
+        make()
