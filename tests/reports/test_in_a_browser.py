@@ -85,14 +85,15 @@ CONTRAST = """() => {
 def test_every_sheet_of_the_owners_page_is_marked(
     browser: Any, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """On paper: as many marks as sheets, counted in the text of the PDF."""
-    page = browser.new_page()
-    page.goto(files[1].as_uri())
-    page.emulate_media(media="print")
-    assert (
-        page.evaluate("getComputedStyle(document.querySelector('.every-page')).display")
-        == "table-header-group"
-    )
-    page.pdf(path=tmp_path / "own.pdf", format="A4")
-    assert (tmp_path / "own.pdf").stat().st_size > 10_000
-    page.close()
+    """A fixed element is drawn on every sheet; the margin of every sheet has the mark besides."""
+    for path, marked in zip(files, (False, True), strict=True):
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        page.emulate_media(media="print")
+        positions = "[...document.querySelectorAll('.every-page')].map(one => getComputedStyle(one).position)"
+        assert page.evaluate(positions) == ["fixed"] * marked
+        rules = "[...document.styleSheets[0].cssRules].filter(one => one instanceof CSSPageRule).length"
+        assert page.evaluate(rules) == marked
+        page.pdf(path=tmp_path / "own.pdf", prefer_css_page_size=True)
+        assert (tmp_path / "own.pdf").stat().st_size > 10_000
+        page.close()
