@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import Projection as Projection
     from dpopt.algorithms.options import SepFEM as SepFEM
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
+    from dpopt.algorithms.planned import Planned as Planned
+    from dpopt.algorithms.planned import plan as plan
     from dpopt.algorithms.replay import replay as replay
     from dpopt.algorithms.synthesize import release as release
     from dpopt.algorithms.synthesize import resume as resume
@@ -116,6 +118,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Noise": "dpopt.algorithms.options",
     "PMW": "dpopt.algorithms.options",
     "PlanRequest": "dpopt.algorithms.options",
+    "Planned": "dpopt.algorithms.planned",
     "Projection": "dpopt.algorithms.options",
     "Rule": "dpopt.schema.rules.rule",
     "Schema": "dpopt.schema.schema",
@@ -137,6 +140,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "intervals": "dpopt.synopses.intervals.release_intervals",
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
+    "plan": "dpopt.algorithms.planned",
     "predict_error": "dpopt.algorithms.dualquery.simulation",
     "prefixes": "dpopt.synopses.histograms.prefixes",
     "read_binary_table": "dpopt.private.readers.read_binary_table",

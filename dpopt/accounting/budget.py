@@ -15,6 +15,7 @@ from dpopt.accounting.conversions import scaled_upward, sum_upward, zcdp_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError, PrivacyWarning
 from dpopt.files.codec import Unbounded
+from dpopt.html_pages.shown import Shown
 
 LARGE_EPSILON = 20.0
 """Above it budgets are warned of: the odds of two neighbouring tables may change by a factor of half a billion."""
@@ -41,8 +42,8 @@ class PrivacySpent:
         return math.isfinite(self.epsilon) and math.isfinite(self.rho)
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+@dataclass(frozen=True, slots=True, repr=False)
+class Budget(Shown):
     """The most that may be spent: (epsilon, delta) under an accountant, or rho of zCDP.
 
     Parameters
@@ -255,6 +256,9 @@ class Budget:
                 stacklevel=3,
             )
         return self
+
+    def _said(self) -> list[str]:
+        return [self.describe(), *(f"{one.mechanism} spent before" for one in self.earlier)]
 
     def describe(self) -> str:
         """Return the budget in words."""

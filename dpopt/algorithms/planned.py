@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
 from dpopt.errors import PlanError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
+from dpopt.html_pages.shown import Shown
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.measured_size import with_size_measured
 from dpopt.releases.plan import Plan
@@ -27,8 +28,8 @@ WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
 """Terms that are no part of a plan on file: how this table is read, and how its records are written."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Planned(Shown):
     """What a release would do, what it costs and how accurate it is expected to be; see `plan`.
 
     Attributes
@@ -45,10 +46,35 @@ class Planned:
     plan: Plan
     statement: Mapping[str, Any]
 
+    def _said(self) -> list[str]:
+        predicted = self.statement["predicted"]
+        errors = ("mean", "max") if predicted else ()
+        return [
+            self.plan.algorithm,
+            f"{len(self.asked.workload):,} queries",
+            f"n={self.plan.size}",
+            *(f"predicted {name} error={predicted[f'{name}_error']:.2g}" for name in errors),
+            self.plan.budget.describe(),
+            self.plan.budget.neighbours(self.plan.relation),
+        ]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
+        return (
+            (("to know before it is run",), ([remark] for remark in self.remarks)) if self.remarks else None
+        )
+
     @property
     def explained(self) -> dict[str, Any]:
         """The plan with cost, errors, memory and reasons, as a JSON object."""
         return explain(self.plan, self.asked.workload, self.statement)
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """The "algorithm", "because" of what, and what else was "considered" where `auto` chose it."""
+        return self.statement.get("chosen") or {
+            "algorithm": self.plan.algorithm,
+            "because": "it was asked for",
+        }
 
     @property
     def remarks(self) -> list[str]:

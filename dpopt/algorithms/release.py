@@ -212,7 +212,7 @@ class _Start:
     account: Account | None
     solver: Solver | None
 
-    def go_on(self, journal: Journal, past: Past) -> SyntheticRelease:
+    def go_on(self, journal: FileJournal | MemoryJournal, past: Past) -> SyntheticRelease:
         """Play the run, continuing after what is on file, and write what it ends with."""
         check_schema(self.dataset, self.begun.schema)
         if isinstance(self.begun, Asked):
@@ -223,7 +223,8 @@ class _Start:
         run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
         outcome = play_run(algorithm_of(job.plan).driver(), run)
         with stage(self.progress, "writing records"):
-            return finish_release(job, self.folder, outcome)
+            kept = journal if isinstance(journal, MemoryJournal) else journal.path
+            return finish_release(job, self.folder, outcome, kept)
 
     def _planned(self, asked: Asked, journal: Journal, past: Past) -> Job:
         """Measure the number of records, unless it is on file, and return the job that is made with it."""

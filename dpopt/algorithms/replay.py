@@ -42,7 +42,7 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
         with (place / name).open("rb") as source, whole_file(copy / name) as file:
             shutil.copyfileobj(source, file)
     with damage_as(TranscriptError, _contradiction(place)):
-        return finish_release(job, copy, outcome)
+        return finish_release(job, copy, outcome, copy / TRANSCRIPT)
 
 
 def differing_files(folder: Path, rebuilt: Path) -> list[str]:
@@ -67,7 +67,7 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     place = Path(folder)
     job, outcome = _rebuilt(place)
     with damage_as(TranscriptError, _contradiction(place)):
-        return finish_release(job, None, outcome)
+        return finish_release(job, None, outcome, place / TRANSCRIPT)
 
 
 def _rebuilt(folder: Path) -> tuple[Job, Outcome]:

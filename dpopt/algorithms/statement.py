@@ -120,6 +120,13 @@ _BY_ONE_ALONE = (
 )
 
 
+def said_of(privacy: Mapping[str, Any]) -> list[str]:
+    """Return what was spent, in short phrases."""
+    epsilon = privacy["epsilon"]
+    shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
+    return [f"epsilon={shown}", f"delta={privacy['delta']:g}", str(privacy["neighbours"])]
+
+
 class Spending(Protocol):
     """The privacy that a plan states."""
 

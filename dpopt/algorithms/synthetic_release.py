@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.statement import release_statement
+from dpopt.algorithms.release_folder import create_folder
+from dpopt.algorithms.statement import release_statement, said_of
 from dpopt.errors import PlanError
+from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
 from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
@@ -26,6 +29,10 @@ from dpopt.releases.table_output import write_answers, write_records
 from dpopt.releases.values import Values, drawn_values
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.schema import AttributeKind, Schema
+from dpopt.transcript.journal import MemoryJournal, read_journal
+
+WIDEST_SHOWN, ROWS_SHOWN = 40, 5
+"""Columns of records that a notebook shows, and rows."""
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SyntheticRelease:
+class SyntheticRelease(Shown):
     """A finished run as values.
 
     Attributes
@@ -44,7 +51,7 @@ class SyntheticRelease:
         Draw, record and certificate of each round of DualQuery or DQRS.
     synthetic : SyntheticRecords or None
         The distinct records of the run and their multiplicities; None where noisy answers alone are released.
-    chosen : SyntheticRecords or None
+    picked : SyntheticRecords or None
         The distinct rows that stand for them, and how often each is written; None where their weights are written.
     noisy : (m,) float64 array or None
         The answers of a release without records.
@@ -56,25 +63,75 @@ class SyntheticRelease:
         For each numeric column that was measured within its bins, what these hold.
     measured : callable or None
         Gives what was measured of marginals over one and two attributes; None where no counts were measured.
+    transcript : MemoryJournal or path
+        What was charged, drawn and made, in order.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made.save(f"{folder}/release")
+    ...     again = dpopt.replay(f"{folder}/release", f"{folder}/again")
+    >>> list(again.to_pandas().columns) == list(made.to_pandas().columns)
+    True
     """
 
     job: Job
     rounds: Sequence[Round]
     synthetic: SyntheticRecords | None
-    chosen: SyntheticRecords | None
+    picked: SyntheticRecords | None
     noisy: NDArray[np.float64] | None
     ledger: Ledger
     statement: Mapping[str, Any]
     values: Values = field(default_factory=dict)
     measured: Callable[[], MeasuredMarginals] | None = None
+    transcript: MemoryJournal | Path = field(default_factory=MemoryJournal)
 
-    def __repr__(self) -> str:
-        spent = self.ledger.spent()
+    def _said(self) -> list[str]:
+        rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
         held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
-        return (
-            f"SyntheticRelease({self.job.plan.algorithm}, {held}, "
-            f"epsilon={spent.epsilon:.4f}, delta={spent.delta:g}, {self.ledger.budget.neighbours(self.ledger.relation)})"
-        )
+        predicted = self.statement["accuracy"]["predicted"]
+        error = [] if not predicted else [f"predicted mean error={predicted['mean_error']:.2g}"]
+        return [self.job.plan.algorithm, f"{rows}{held}", *error, *said_of(self.statement["privacy"])]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
+        if self.synthetic is None or len(self.record_schema) > WIDEST_SHOWN:
+            return None
+        frame = self.to_pandas()
+        return list(frame.columns), frame.head(ROWS_SHOWN).itertuples(index=False)
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """The "algorithm", "because" of what, and what else was "considered" where `auto` chose it."""
+        return self.statement["chosen"] or {
+            "algorithm": self.job.plan.algorithm,
+            "because": "it was asked for",
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release into a new or empty folder: the one that `out` would have made.
+
+        Raises
+        ------
+        ReleaseFolderError
+            If the folder holds something, or cannot be written.
+        """
+        folder, kept = Path(path), self.transcript
+        entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
+        journal = create_folder(folder, self.job, expected_bytes=self.job.expected_bytes())
+        try:
+            for entry in entries:
+                journal.append(entry, wait=False)
+        finally:
+            journal.close()
+        written = None if self.synthetic is None else self.written
+        output = _write_output(self.job, folder, written, self.noisy, self.values)
+        held = self.statement["records"]
+        there = {"answers": output} if held is None else {"records": {**output, **held}}
+        _write_statement(folder, {**self.statement, **there})
 
     @property
     def records(self) -> SyntheticRecords:
@@ -100,7 +157,7 @@ class SyntheticRelease:
         PlanError
             If the release holds noisy answers alone.
         """
-        return self.records if self.chosen is None else self.chosen
+        return self.records if self.picked is None else self.picked
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the synthetic records, decoded: rows, or distinct records and a column of weights where they were asked for.
@@ -225,20 +282,18 @@ class SyntheticRelease:
         return self.job.record_schema()
 
 
-def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> SyntheticRelease:
+def finish_release(
+    job: Job, folder: Path | None, outcome: Outcome, transcript: MemoryJournal | Path
+) -> SyntheticRelease:
     """Write, where a folder is given, what a run ended with, README.txt and release.json."""
     output: dict[str, Any] = {}
     chosen = None if outcome.rows is None else outcome.rows.records
-    written = outcome.records if chosen is None else chosen
-    if folder is not None and written is not None:
-        output = write_synthetic(job, folder, written, outcome.values)
-    elif folder is not None and outcome.answers is not None:
-        output = write_answers(folder, job, outcome.answers)
+    if folder is not None:
+        written = outcome.records if chosen is None else chosen
+        output = _write_output(job, folder, written, outcome.answers, outcome.values)
     statement = release_statement(job, outcome, output)
     if folder is not None:
-        write_readme(folder, statement)
-        # Times are made equal before the release has its name: a kill in between could never be made good.
-        write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
+        _write_statement(folder, statement)
     return SyntheticRelease(
         job,
         outcome.rounds,
@@ -249,7 +304,28 @@ def finish_release(job: Job, folder: Path | None, outcome: Outcome) -> Synthetic
         statement,
         outcome.values,
         outcome.measured,
+        transcript,
     )
+
+
+def _write_output(
+    job: Job,
+    folder: Path,
+    records: SyntheticRecords | None,
+    answers: NDArray[np.float64] | None,
+    values: Values,
+) -> dict[str, Any]:
+    """Write records or answers; return what the statement says of their file."""
+    if records is not None:
+        return write_synthetic(job, folder, records, values)
+    return {} if answers is None else write_answers(folder, job, answers)
+
+
+def _write_statement(folder: Path, statement: Mapping[str, Any]) -> None:
+    """Write README.txt and, last of all files, release.json."""
+    write_readme(folder, statement)
+    # Times are made equal before the release has its name: a kill in between could never be made good.
+    write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
 
 
 def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: Values) -> dict[str, Any]:

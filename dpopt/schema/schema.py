@@ -24,6 +24,7 @@ from dpopt.files.json_files import (
     shown,
     write_json_object,
 )
+from dpopt.html_pages.shown import Shown
 from dpopt.schema.attribute import (
     LARGEST_SIZE,
     Attribute,
@@ -46,8 +47,8 @@ READING_KEYS = ("separator", "decimal", "thousands", "encoding", "quotes", "mult
 """What a schema may say of how its tables are written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+@dataclass(frozen=True, slots=True, repr=False)
+class Schema(Shown):
     """The attributes of a table, declared in public.
 
     Parameters
@@ -131,6 +132,23 @@ class Schema:
     def __len__(self) -> int:
         """Return the number of attributes."""
         return len(self.attributes)
+
+    def _said(self) -> list[str]:
+        rules = [f"{len(self.rules):,} rules"] if self.rules else []
+        listed = "columns of zeros and ones" if self.is_binary else f"attributes: {_listed(self.names, 4)}"
+        return [f"{len(self):,} {listed}", *rules, *(["draft"] if self.draft else [])]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        rows = (
+            (
+                one.name,
+                one.kind.value,
+                f"{one.size:,}",
+                _listed(tuple(map(one.label, range(min(one.size, 99)))), 4),
+            )
+            for one in self.attributes
+        )
+        return ("attribute", "type", "values", "which"), rows
 
     @property
     def is_binary(self) -> bool:

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import Planned, stated_privacy
+from dpopt.algorithms.statement import Planned, said_of, stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import DpoptError, PlanError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import json_list, json_object, parse_json, refuse_unknown_keys
+from dpopt.html_pages.shown import Shown
 from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import check_new, write_whole
@@ -70,7 +71,7 @@ _MOST_BYTES, _LONGEST_STATEMENT = 2**32, 2**26  # of all arrays of a file, unpac
 _DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
 
 
-class Synopsis(ABC):
+class Synopsis(Shown, ABC):
     """A release that answers queries without records. Everything it holds may be published.
 
     Attributes
@@ -91,6 +92,13 @@ class Synopsis(ABC):
     """The type of each field that the codec reads and writes, such as bins."""
     privacy: Mapping[str, Any]
     solved: tuple[Solved, ...] = ()
+
+    @abstractmethod
+    def _held(self) -> list[str]:
+        """Return what it holds, in short phrases."""
+
+    def _said(self) -> list[str]:
+        return [*self._held(), *said_of(self.privacy)]
 
     def inferences(self) -> Mapping[str, Inference]:
         """Return the estimates that are models, by name."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from dpopt.errors import AccountingError, BudgetError
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import AS_WRITTEN, flush_folder
+from dpopt.html_pages.shown import Shown
 from dpopt.transcript.budget_contents import (
     HEADER,
     Beginning,
@@ -49,8 +50,8 @@ _PRIVATE = 0o600
 _BELOW = 1.0 - 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetLedger:
+@dataclass(frozen=True, slots=True, repr=False)
+class BudgetLedger(Shown):
     """A budget over many releases: what each may spend is reserved in a file, and no more than the total.
 
     Parameters
@@ -120,6 +121,26 @@ class BudgetLedger:
             raise BudgetError(f"{path} cannot be made: {error.strerror}; name another file") from error
         _write_and_close(file, line_of(entry), made.path)
         return made
+
+    def _said(self) -> list[str]:
+        try:
+            found = self.contents()
+        except BudgetError as problem:
+            return [str(problem)]
+        return [
+            self.path.name,
+            found.budget.describe(),
+            f"{len(found.releases):,} releases",
+            f"left: {found.left_text()}",
+        ]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
+        try:
+            found = self.contents()
+        except BudgetError:
+            return None
+        rows = ((one.date, one.command, f"{one.epsilon(found.delta):.4g}") for one in found.releases)
+        return ("date", "release", f"epsilon at delta = {found.delta:g}"), rows
 
     def contents(self) -> BudgetContents:
         """Return what is on file.

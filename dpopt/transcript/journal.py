@@ -60,6 +60,10 @@ class FileJournal:
     """A journal on file, locked against a second writer: two of them could make one draw twice.
 
     The lock is a hidden file beside it, which goes when the journal is closed.
+
+    Attributes
+    ----------
+    path : Path
     """
 
     def __init__(self, path: Path, lock: BaseFileLock | None = None) -> None:
@@ -77,7 +81,7 @@ class FileJournal:
         ReleaseFolderError
             If it cannot be written, or another process writes it.
         """
-        self._path = path
+        self.path = path
         self._broken = False
         self._lock = _locked(path) if lock is None else lock
         try:
@@ -128,7 +132,7 @@ class FileJournal:
         line = line_of(entry)
         if self._broken:
             raise ReleaseFolderError(
-                f"{self._path.name} could not be written before; continue with 'dpopt resume'"
+                f"{self.path.name} could not be written before; continue with 'dpopt resume'"
             )
         self._broken = True
         try:
@@ -137,7 +141,7 @@ class FileJournal:
                 os.fsync(self._file)
         except OSError as error:
             raise ReleaseFolderError(
-                f"cannot write {self._path.name}: {error.strerror}. What was drawn so far is kept; "
+                f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; "
                 "make room and continue with 'dpopt resume'"
             ) from error
         self._broken = False

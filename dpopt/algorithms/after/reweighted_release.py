@@ -117,8 +117,8 @@ class ReweightedRelease:
         """Return the release with the re-weighted records in place of its own."""
         job = self.release.job
         output = {"format": job.output.get("format", "csv"), "rows": rows}
-        chosen = None if rows is None else self.records.resampled(rows)
-        return replace(self.release, job=replace(job, output=output), synthetic=self.records, chosen=chosen)
+        picked = None if rows is None else self.records.resampled(rows)
+        return replace(self.release, job=replace(job, output=output), synthetic=self.records, picked=picked)
 
 
 def reweight_release(

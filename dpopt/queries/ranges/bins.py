@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
@@ -158,3 +159,8 @@ class Bins:
             raise WorkloadError(
                 f"{self.name}: {low}:{high} are no positions; expected whole numbers such as 0:64"
             ) from None
+
+
+def names_of(axes: Iterable[Bins]) -> str:
+    """Return the columns in words, each with its number of bins."""
+    return " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in axes)

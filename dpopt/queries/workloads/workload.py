@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.files.json_files import json_object, read_json_object, refuse_unknown_keys, shown
+from dpopt.html_pages.shown import Shown
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.explicit import listed_queries, named_marginals
@@ -24,8 +25,8 @@ from dpopt.schema.schema import Schema
 WORKLOAD_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Workload:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Workload(Shown):
     """m queries over a schema, in a fixed order.
 
     The queries are stored once; algorithms treat a workload as closed under negation (2 m signed queries). Marginals are
@@ -78,6 +79,18 @@ class Workload:
         """Return the number of base queries m; nothing is written out for it."""
         queries = self.queries
         return queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+
+    def _said(self) -> list[str]:
+        form = self.specification.get("workload")
+        listed = "marginals by name" if "marginals" in self.specification else "listed"
+        return [
+            listed if form is None else str(form),
+            f"{len(self):,} queries",
+            f"{len(self.schema):,} attributes",
+        ]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        return ("query",), ((self.describe(place),) for place in range(min(len(self), 5)))
 
     @property
     def marginals(self) -> MarginalSet | None:

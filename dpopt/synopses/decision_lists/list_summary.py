@@ -48,7 +48,7 @@ class ListAnswer:
     confidence: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListSummary(PlannedSynopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
@@ -74,12 +74,12 @@ class ListSummary(PlannedSynopsis):
                     f"found {counts.size:,} counts of conjunctions of {size} literals; expected {expected:,}"
                 )
 
-    def __repr__(self) -> str:
+    def _held(self) -> list[str]:
         family = self.plan.family
-        return (
-            f"ListSummary({len(family.variables)} variables, {family.kind.value} of up to {family.length} literals, "
-            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+        return [
+            f"{len(family.variables)} variables",
+            f"{family.kind.value} of up to {family.length} literals",
+        ]
 
     def answer(self, point: str | NDArray[np.integer], *, confidence: float = 1.0 - BETA) -> ListAnswer:
         """Return which share of the rows gives 1 at a point, with its bound.

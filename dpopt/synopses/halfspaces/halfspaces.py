@@ -108,7 +108,7 @@ class Answered(TypedDict, total=False):
     nonnegative: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Halfspaces(PlannedSynopsis):
     """Noisy sides of projected points under differential privacy. Everything it holds may be published.
 
@@ -132,12 +132,14 @@ class Halfspaces(PlannedSynopsis):
         if found != expected:
             raise TranscriptError(f"found noisy numbers of shapes {found}; expected {expected}")
 
-    def __repr__(self) -> str:
+    def _held(self) -> list[str]:
         plan = self.plan
-        return (
-            f"Halfspaces(d={plan.columns.dimension}, T={plan.dimension}, m={plan.number}, h={plan.directions}, "
-            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+        return [
+            f"d={plan.columns.dimension}",
+            f"T={plan.dimension}",
+            f"m={plan.number}",
+            f"h={plan.directions}",
+        ]
 
     @property
     def records(self) -> float:

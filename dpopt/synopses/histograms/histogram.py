@@ -92,7 +92,7 @@ class _Estimated:
         return cls(freeze(counts), freeze(np.concatenate(([0.0], np.cumsum(counts)))))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Histogram(PlannedSynopsis):
     """Counts of ordered bins under differential privacy. Everything it holds may be published.
 
@@ -132,11 +132,8 @@ class Histogram(PlannedSynopsis):
                     f"found {values.size:,} noisy counts of {level.name}; expected {expected:,}"
                 )
 
-    def __repr__(self) -> str:
-        return (
-            f"Histogram({self.bins.name!r}, {self.bins.number:,} bins, epsilon={self.privacy['epsilon']}, "
-            f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+    def _held(self) -> list[str]:
+        return [repr(self.bins.name), f"{self.bins.number:,} bins"]
 
     @property
     def _in_rounds(self) -> bool:

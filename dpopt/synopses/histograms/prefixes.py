@@ -22,8 +22,9 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import privacy_statement
+from dpopt.algorithms.statement import privacy_statement, said_of
 from dpopt.errors import PlanError, TranscriptError
+from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, PrefixRows
@@ -109,8 +110,8 @@ def plan_prefixes(
     return PrefixPlan(relation, budget, steps, scale)
 
 
-@dataclass(frozen=True, eq=False)
-class Prefixes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prefixes(Shown):
     """Counts of prefixes so far, and what was spent on all that will come. Everything it holds may be published.
 
     Attributes
@@ -128,6 +129,10 @@ class Prefixes:
     bins: Bins
     noisy: NDArray[np.int64]
     privacy: Mapping[str, Any]
+
+    def _said(self) -> list[str]:
+        measured = f"{self.noisy.size:,} of {self.plan.steps:,} steps"
+        return [repr(self.bins.name), measured, *said_of(self.privacy)]
 
     @cached_property
     def values(self) -> NDArray[np.float64]:

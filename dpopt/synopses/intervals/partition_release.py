@@ -15,7 +15,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.files.codec import chosen
 from dpopt.inference.histograms.tree_least_squares import TreeGains
-from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.bins import Bins, names_of
 from dpopt.queries.ranges.grids import sides_of
 from dpopt.schema.attribute import number_text
 from dpopt.synopses.histograms.counts_plan import noise_variance
@@ -56,7 +56,7 @@ class PartitionAnswer:
     confidence: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PartitionRelease(PlannedSynopsis):
     """Boxes of a grid with weights under differential privacy. Everything it holds may be published.
 
@@ -93,12 +93,8 @@ class PartitionRelease(PlannedSynopsis):
         if found != expected or len(self.plan.mass_scales) != len(expected):
             raise TranscriptError(f"found noisy sums of shapes {found}; expected {expected}")
 
-    def __repr__(self) -> str:
-        names = " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in self.axes)
-        return (
-            f"PartitionRelease({names}, {len(self.partition):,} boxes, epsilon={self.privacy['epsilon']}, "
-            f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+    def _held(self) -> list[str]:
+        return [names_of(self.axes), f"{len(self.partition):,} boxes"]
 
     @property
     def known_total(self) -> int | None:

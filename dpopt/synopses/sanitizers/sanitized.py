@@ -50,7 +50,7 @@ class SanitizedAnswer:
     confidence: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SanitizedPolynomial(Synopsis):
     """Noisy sums of coefficients under differential privacy. Everything it holds may be published.
 
@@ -74,11 +74,8 @@ class SanitizedPolynomial(Synopsis):
                 f"found {self.noisy.size:,} coefficients; expected {self.figures.monomials.count:,}"
             )
 
-    def __repr__(self) -> str:
-        return (
-            f"SanitizedPolynomial({self.figures.name!r}, {self.figures.monomials.count:,} coefficients, "
-            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+    def _held(self) -> list[str]:
+        return [repr(self.figures.name), f"{self.figures.monomials.count:,} coefficients"]
 
     @property
     def coefficients(self) -> NDArray[np.float64]:

@@ -108,7 +108,7 @@ def likely_point(value: float, polynomial: MixedAnswerPolynomial, low: float, hi
 Values = tuple[Fraction | None, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary(PlannedSynopsis):
     """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
 
@@ -134,12 +134,9 @@ class Summary(PlannedSynopsis):
                     f"found {counts.size:,} counts of conjunctions of {size} literals; expected {groups.conjunctions(size):,}"
                 )
 
-    def __repr__(self) -> str:
-        columns = len(self.plan.literals.groups.sizes)
-        return (
-            f"Summary({columns} columns, {self.plan.literals.groups.literals} literals, k={self.plan.width}, "
-            f"epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+    def _held(self) -> list[str]:
+        groups = self.plan.literals.groups
+        return [f"{len(groups.sizes)} columns", f"{groups.literals} literals", f"k={self.plan.width}"]
 
     def answer(
         self,

@@ -20,7 +20,7 @@ from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
 from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.model import Model
-from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.bins import Bins, names_of
 from dpopt.queries.ranges.grids import (
     Level,
     blocks_shape,
@@ -55,7 +55,7 @@ class GridEstimate(enum.Enum):
     SHRUNKEN = "shrunken"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GridHistogram(PlannedSynopsis):
     """Counts of the cells of a grid under differential privacy. Everything it holds may be published.
 
@@ -94,12 +94,8 @@ class GridHistogram(PlannedSynopsis):
                     f"found noisy counts of {blocks_name(level)} of shape {values.shape}; expected {blocks_shape(shape, level)}"
                 )
 
-    def __repr__(self) -> str:
-        names = " x ".join(f"{bins.name!r} ({bins.number:,})" for bins in self.axes)
-        return (
-            f"GridHistogram({names}, epsilon={self.privacy['epsilon']}, delta={self.privacy['delta']:g}, "
-            f"{self.privacy['neighbours']})"
-        )
+    def _held(self) -> list[str]:
+        return [names_of(self.axes)]
 
     @cached_property
     def least_squares(self) -> NDArray[np.float64]:

@@ -104,7 +104,7 @@ def whole_sequence(real: NDArray[np.float64], total: int | None) -> NDArray[np.i
 DEGREES, COUNTS = "degrees", "counts"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SortedCountsRelease(Synopsis):
     """Noisy counts that were sorted before the noise came, and what they say. Everything it holds may be published.
 
@@ -190,11 +190,8 @@ class SortedCountsRelease(Synopsis):
                 "public number"
             )
 
-    def __repr__(self) -> str:
-        return (
-            f"SortedCountsRelease({self.size:,} {self.what}, epsilon={self.privacy['epsilon']}, "
-            f"delta={self.privacy['delta']:g}, {self.privacy['neighbours']})"
-        )
+    def _held(self) -> list[str]:
+        return [f"{self.size:,} {self.what}"]
 
     @property
     def distribution(self) -> str:
