@@ -89,6 +89,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "rich": ("dpopt/cli/*.py",),
     "scipy.optimize": (),
     "scipy.stats": (),
+    "sklearn": (),
     "typer": ("dpopt/cli/*.py",),
 }
 
