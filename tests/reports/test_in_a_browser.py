@@ -1,4 +1,4 @@
-"""Reports in headless Chromium: every section drawn, nothing said on the console, nothing asked of any network."""
+"""Reports and reviews of drafts in headless Chromium: every section drawn, nothing on the console, no request to a network."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from dpopt.private.drafts.infer_schema import infer_schema
 from dpopt.reports.report import report
 from tests.reports.test_report import released, table
 
@@ -30,19 +32,22 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     folder = tmp_path_factory.mktemp("reports")
-    made, paths = released(), (folder / "public.html", folder / "own.html")
+    made, paths = released(), (folder / "public.html", folder / "own.html", folder / "draft.html")
     report(made, out=paths[0])
     report(made, table(), out=paths[1])
+    infer_schema(pd.concat([table().add_prefix(f"{copy} ") for copy in "<i>"], axis=1)).write(
+        folder / "draft.json"
+    )
     return paths
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_a_page_is_drawn_whole_and_asks_for_nothing(
-    browser: Any, files: tuple[Path, Path], which: int, width: int, scheme: str
+    browser: Any, files: tuple[Path, Path, Path], which: int, width: int, scheme: str
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said: list[str] = []
@@ -55,7 +60,7 @@ def test_a_page_is_drawn_whole_and_asks_for_nothing(
     assert (said, asked) == ([], [files[which].as_uri()])
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
-        "[...document.querySelectorAll('section, .column, svg')].map(one => one.getBoundingClientRect())"
+        "[...document.querySelectorAll('section, .column, svg, table.cards tbody tr')].map(one => one.getBoundingClientRect())"
         ".map(box => Math.min(box.width, box.height))"
     )
     assert len(sizes) > 10
@@ -83,7 +88,7 @@ CONTRAST = """() => {
 
 
 def test_every_sheet_of_the_owners_page_is_marked(
-    browser: Any, files: tuple[Path, Path], tmp_path: Path
+    browser: Any, files: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     """A fixed element is drawn on every sheet; the margin of every sheet has the mark besides."""
     for path, marked in zip(files, (False, True), strict=True):
