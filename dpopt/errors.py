@@ -2,13 +2,62 @@
 
 Messages carry public values only and say what was found, what was expected and what to do. The one exception is
 `PrivateDataError`, which may quote the table: it is for the owner's terminal and never crosses into a release.
+
+They are written with options as in the shell (``--delta``, ``--no-predict``). Where the command line does not run they are
+shown as the keywords of Python that they are (``delta=``, ``predict=False``).
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
+_VALUES = (
+    "add-remove", "baskets", "bits", "clip", "counts", "csv", "drop", "dualquery", "marginals", "memory", "mwem", "noise",
+    "npz", "other", "pairs", "parquet", "pmw", "projection", "pure", "queries", "records", "replace", "residuals", "selected",
+    "stream", "waves", "zcdp",
+)  # fmt: skip
+"""Values of options that messages name."""
+_OPTION = re.compile(
+    rf"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)(?: ((?:{'|'.join(_VALUES)})(?![\w-])|[A-Z0-9]+(?![\w-])))?"
+)
+
+
+@contextmanager
+def in_shell() -> Iterator[None]:
+    """Show options in messages as the shell names them while the body runs."""
+    token = _IN_SHELL.set(True)
+    try:
+        yield
+    finally:
+        _IN_SHELL.reset(token)
+
+
+def spoken(text: str) -> str:
+    """Return a message as its reader names options: those of the shell, or keywords of Python.
+
+    >>> spoken("give --delta 0, or --no-predict; --on-invalid other reads all rows")
+    "give delta=0, or predict=False; on_invalid='other' reads all rows"
+    """
+    return text if _IN_SHELL.get() else _OPTION.sub(_as_keyword, text)
+
+
+def _as_keyword(found: re.Match[str]) -> str:
+    negated, name, value = found[1], found[2].replace("-", "_"), found[3]
+    if negated:
+        return f"{name}=False" + ("" if value is None else f" {value}")
+    return f"{name}=" + ("" if value is None else repr(value) if value in _VALUES else value)
+
 
 class DpoptError(Exception):
     """Root of every error of dpopt."""
+
+    def __str__(self) -> str:
+        """Return the message, with options as the shell or as Python names them."""
+        return spoken(super().__str__())
 
 
 class SchemaError(DpoptError, ValueError):
@@ -73,3 +122,7 @@ class PrivateDataError(DpoptError, ValueError):
 
 class PrivacyWarning(UserWarning):
     """What was asked for is done, and protects less than one may think; public values only."""
+
+    def __str__(self) -> str:
+        """Return the message, with options as the shell or as Python names them."""
+        return spoken(super().__str__())

@@ -19,7 +19,7 @@ import typer.core
 
 from dpopt.algorithms.options import AUTO, Option, Options
 from dpopt.algorithms.registry import OPTIONS, options_named
-from dpopt.errors import DpoptError, PrivacyWarning, PrivateDataError
+from dpopt.errors import DpoptError, PrivacyWarning, PrivateDataError, in_shell
 
 
 @contextmanager
@@ -186,6 +186,7 @@ def command(
 
     def register(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         @functools.wraps(function)
+        @in_shell()
         def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             try:
                 with warnings_shown():

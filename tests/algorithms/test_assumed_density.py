@@ -164,6 +164,6 @@ def test_a_share_of_ones_is_asked_for_only_where_a_plan_depends_on_it() -> None:
     ):
         check_density_known(Terms.of(**terms), schema, form)
     for schema, form in ((few, "npz"), (Schema.binary(101), None)):
-        with pytest.raises(PlanError, match="Give --density") as refusal:
+        with pytest.raises(PlanError, match="Give density=") as refusal:
             check_density_known(Terms.of(**BUDGET), schema, form)
-        assert ("--layout" in str(refusal.value)) == (form is None)
+        assert ("layout=" in str(refusal.value)) == (form is None)

@@ -181,7 +181,7 @@ def test_a_population_of_zeros_and_ones_is_for_wide_tables_or_a_declared_density
     assert has_binary_population(one_way(BOOLEAN), 0.1)
     assert not has_binary_population(one_way(BOOLEAN), None)
     assert not has_binary_population(workload(), None)
-    with pytest.raises(PlanError, match="--density is the share of ones in a table of zeros and ones"):
+    with pytest.raises(PlanError, match="density= is the share of ones in a table of zeros and ones"):
         has_binary_population(workload(), 0.1)
 
 

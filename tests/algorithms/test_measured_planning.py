@@ -74,9 +74,9 @@ def test_more_records_than_a_solver_takes_are_refused_with_how_many_it_takes(
     relation: NeighbouringRelation,
 ) -> None:
     options: dict[str, Any] = {"solver": "clarabel", "neighbours": relation.value}
-    with pytest.raises(PlanError, match=r"9,000,000 records in .* Give --records ([0-9,]+)") as refusal:
+    with pytest.raises(PlanError, match=r"9,000,000 records in .* Give records=([0-9,]+)") as refusal:
         planned(COUNTS, records=9_000_000, **options)
-    most = int(str(refusal.value).split("--records ")[1].split(", or")[0].replace(",", ""))
+    most = int(str(refusal.value).split("records=")[1].split(", or")[0].replace(",", ""))
     assert planned(COUNTS, records=most, **options).fit is not None
     with pytest.raises(PlanError, match="at most"):
         planned(COUNTS, records=most + 1, **options)
@@ -238,13 +238,13 @@ def test_clauses_that_are_many_for_the_values_are_fitted_without_smoothing(
 
 
 REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
-    "adaptive on clauses": (SELECTED, CLAUSES, {}, PlanError, "this workload has none; use --measure counts"),
+    "adaptive on clauses": (SELECTED, CLAUSES, {}, PlanError, "this workload has none; use measure='counts'"),
     "gdp": (
         COUNTS,
         "marginals:2",
         {"epsilon": 1.0, "delta": 1e-9, "accountant": "gdp"},
         PlanError,
-        "--algorithm projection measures with Gaussian noise under --accountant zcdp.*found gdp",
+        "algorithm='projection' measures with Gaussian noise under accountant='zcdp'.*found gdp",
     ),
     "theorem": (
         NOISE,
@@ -285,7 +285,7 @@ def test_more_counts_than_a_transcript_holds_are_refused(
     algorithm: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)) - 1)
-    with pytest.raises(PlanError, match="--measure selected, fem or dualquery"):
+    with pytest.raises(PlanError, match="measure='selected', fem or dualquery"):
         planned(algorithm, text)
     monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)))
     planned(algorithm, text)

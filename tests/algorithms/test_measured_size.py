@@ -166,7 +166,7 @@ def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_
         release(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)
     (held,) = budget.contents().releases
     assert held.cost.epsilon == pytest.approx(60, rel=1e-9)
-    with pytest.raises(BudgetError, match="--budget"):
+    with pytest.raises(BudgetError, match="budget="):
         resume(tmp_path / "out", frame())
     with pytest.raises(BudgetError):
         release(frame(), SCHEMA, "marginals:1", budget=budget, **asked)
@@ -178,7 +178,7 @@ def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_
 def test_a_plan_that_no_charge_stands_for_is_not_paid_from_the_owners_budget(tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "budget", epsilon=9, delta=1e-6)
     asked: dict[str, Any] = {"algorithm": "dualquery", "accountant": "gdp", "epsilon": 8.0, "delta": 1e-6}
-    with pytest.raises(PlanError, match="declare it with --n0"):
+    with pytest.raises(PlanError, match="declare it with n0="):
         release(frame(), SCHEMA, "marginals:1", budget=budget, predict=False, **asked)
     assert budget.contents().releases == ()
 

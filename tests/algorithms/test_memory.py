@@ -117,8 +117,8 @@ def test_a_run_that_does_not_fit_is_refused_with_the_numbers() -> None:
         check_memory(SMALL, 7_999_999_999)
     text = str(refusal.value)
     assert "needs about 8.00 GB: scores 5.00 GB, queries 3.00 GB; the machine has 8.00 GB available" in text
-    assert "--draws" in text
-    assert "--engine stream" in text
+    assert "draws=" in text
+    assert "engine='stream'" in text
 
 
 def test_a_run_that_fits_is_not_refused() -> None:

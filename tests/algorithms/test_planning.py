@@ -129,7 +129,7 @@ def test_three_given_numbers_beyond_the_budget_are_refused_with_what_they_cost()
     assert f"T = 500, s = 700, eta = 2 cost epsilon = {cost.epsilon:.6g} at delta = 1e-06" in text
     assert f"(rho = {cost.rho:.6g}) under replace-one with public n" in text
     assert "more than epsilon = 1.0 at delta = 1e-06" in text
-    assert "Leave one of --rounds, --draws, --step out" in text
+    assert "Leave one of rounds=, draws=, step= out" in text
 
 
 @pytest.mark.parametrize("fixed", [{"rounds": 20, "step": Decimal(5)}, {"rounds": 300, "draws": 10**6}])
@@ -435,5 +435,5 @@ def test_simulation_tries_the_steps_that_suit_the_table(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])
 def test_a_density_that_is_no_share_is_refused(density: Any) -> None:
-    with pytest.raises(PlanError, match="--density is the public share of ones in the table, above 0"):
+    with pytest.raises(PlanError, match="density= is the public share of ones in the table, above 0"):
         request(density=density)

@@ -120,7 +120,7 @@ def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
 
 
 def test_free_bits_are_refused_under_rules() -> None:
-    with pytest.raises(PlanError, match="3 rules on records.*--record-encoding records"):
+    with pytest.raises(PlanError, match="3 rules on records.*record_encoding='records'"):
         job(schema=RULED, encoding=Encoding.BITS)
 
 

@@ -102,7 +102,7 @@ def test_a_plan_costs_its_budget_and_no_more(relation: NeighbouringRelation, rho
 
 def test_workloads_without_marginals_and_other_accountants_are_refused() -> None:
     clauses = parse_workload("conjunctions:2,count=5,seed=1", SCHEMA)
-    with pytest.raises(PlanError, match="none; use --measure counts"):
+    with pytest.raises(PlanError, match="none; use measure='counts'"):
         make_measured_plan(request(1.0, measure=RESIDUALS), clauses)
     pure = replace(request(1.0, measure=RESIDUALS), budget=Budget(1.0, 0.0, None, Accountant.PURE))
     with pytest.raises(PlanError, match="Gaussian"):
@@ -123,7 +123,7 @@ def test_what_is_measured_where_nobody_says_follows_from_public_values() -> None
     assert measured_by(request(1.0, solver="clarabel")) == COUNTS
     assert measured_by(replace(asked, budget=Budget(1.0, 0.0, None, pure))) == COUNTS
     assert measured_by(replace(asked, budget=Budget(0.001, 0.0, None, pure))) == SELECTED
-    with pytest.raises(PlanError, match="--selections is for --measure selected"):
+    with pytest.raises(PlanError, match="selections= is for measure='selected'"):
         Projection(measure=COUNTS, selections=3)
 
 

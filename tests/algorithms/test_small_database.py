@@ -229,7 +229,7 @@ def test_a_budget_in_rho_buys_the_epsilon_that_its_square_over_eight_allows() ->
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (request(20), r"no informative bound.*An error of 1/4 needs n = .*give --records"),
+        (request(20), r"no informative bound.*An error of 1/4 needs n = .*give records="),
         (request(1), r"errors of at least 0\.\d+ cannot be avoided.*Theorem 3.11"),
         (request(2_000, records=300_000), "at most 1,000 records"),
         (request(2_000, records=900), r"fewer than 2\^62; at most \d+ records"),

@@ -218,7 +218,7 @@ def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "csv": ({"format": "csv"}, PlanError, "--format csv would write 20,000 columns, more than the 10,000"),
+    "csv": ({"format": "csv"}, PlanError, "format='csv' would write 20,000 columns, more than the 10,000"),
     "parquet": ({"format": "parquet"}, PlanError, "take npz"),
     "npz of answers": ({"format": "npz", "algorithm": "noise"}, PlanError, "this run releases answers"),
     "bits": ({"record_encoding": "bits"}, PlanError, "the columns of a wide table are bits already"),
@@ -226,11 +226,11 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "person": (
         {"person": "a", "rows_per_person": 1, "neighbours": "add-remove", "n0": 3},
         PlanError,
-        "leave --person",
+        "leave person=",
     ),
     "names": ({"column_names": ["a"]}, PlanError, "no columns by name"),
     "rows": ({"rows": 10**8, "rounds": 5, "draws": 20}, PlanError, "ones, more than the 1,000,000,000"),
-    "engine": ({"engine": "stream"}, PlanError, "use --engine memory"),
+    "engine": ({"engine": "stream"}, PlanError, "use engine='memory'"),
 }
 
 
@@ -259,9 +259,9 @@ def test_what_is_for_wide_tables_is_refused_for_others(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("colour,age,smoker,town\nred,30,true,north\n")
     for changes, message in (
-        ({"format": "npz"}, "--format npz is for wide tables"),
-        ({"format": "baskets"}, "--format baskets is for wide tables"),
-        ({"reading": TableReading("baskets")}, "--layout: for wide tables"),
+        ({"format": "npz"}, "format='npz' is for wide tables"),
+        ({"format": "baskets"}, "format='baskets' is for wide tables"),
+        ({"reading": TableReading("baskets")}, "layout=: for wide tables"),
     ):
         with pytest.raises(PlanError, match=message):
             release(table, SCHEMA, "marginals:1", **USUAL, **changes)

@@ -41,7 +41,7 @@ def test_draws_that_the_budget_does_not_cover_are_refused() -> None:
 @pytest.mark.parametrize("value", [-40, 0, 8])
 def test_a_number_that_is_lost_in_its_noise_is_refused_and_stays_charged(value: int) -> None:
     journal = MemoryJournal()
-    with pytest.raises(PlanError, match="--n0"):
+    with pytest.raises(PlanError, match="n0="):
         measure_size(
             dataset_of(SCHEMA, table(5)),
             Budget(None, 1e-6, 1.0, BUDGETS["rho"].accountant),

@@ -148,7 +148,7 @@ def test_tables_that_cannot_be_split_are_refused(tmp_path: Path, workers: DaskWo
     with pytest.raises(PrivateDataError, match="has no rows"):
         opened(write_parquet(tmp_path / "empty.parquet", frame(0)), workers)
     spread = opened(write_parquet(tmp_path / "t.parquet", frame(9)), workers)
-    with pytest.raises(PrivateDataError, match="--engine memory"):
+    with pytest.raises(PrivateDataError, match="engine='memory'"):
         BinCounts.of_columns(spread, ("age",))
     assert broken_rows(spread, SCHEMA.circuit()).rows == 9
 

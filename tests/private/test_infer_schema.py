@@ -420,7 +420,7 @@ def test_a_large_file_without_names_fits_its_own_draft(data_folder: Path) -> Non
 def test_a_file_of_baskets_is_sent_to_its_layout(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "baskets.txt"
     path.write_text(text)
-    with pytest.raises(PrivateDataError, match=f"(?s){message}.*--layout baskets"):
+    with pytest.raises(PrivateDataError, match=f"(?s){message}.*layout='baskets'"):
         infer_schema(path)
 
 

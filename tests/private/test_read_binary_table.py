@@ -88,7 +88,7 @@ def test_another_number_of_columns_than_declared_is_refused(tmp_path: Path) -> N
 def test_a_layout_that_the_first_bytes_do_not_tell_has_to_be_named(tmp_path: Path) -> None:
     path = tmp_path / "baskets.txt"
     path.write_text("1 2\n")
-    with pytest.raises(PrivateDataError, match="--layout baskets .* or --layout pairs"):
+    with pytest.raises(PrivateDataError, match="layout='baskets' .* or layout='pairs'"):
         read_binary_table(path, Schema.binary(3))
     path.write_bytes(b"PAR1....")
     with pytest.raises(PrivateDataError, match="Parquet file"):
@@ -118,13 +118,13 @@ def test_a_layout_does_not_take_the_options_of_others(tmp_path: Path) -> None:
     path = tmp_path / "table"
     FILES["csr"](path, some_cells(5, 5))
     for reading, option in (
-        (TableReading(first_item=1), "--first-item"),
-        (TableReading(pair_columns=(1, 2)), "--pair-columns"),
-        (TableReading(header=False), "--no-header"),
+        (TableReading(first_item=1), "first_item="),
+        (TableReading(pair_columns=(1, 2)), "pair_columns="),
+        (TableReading(header=False), "header=False"),
     ):
         with pytest.raises(SchemaError, match=option):
             read_binary_table(path, Schema.binary(5), reading)
-    with pytest.raises(SchemaError, match="--pair-columns"):
+    with pytest.raises(SchemaError, match="pair_columns="):
         TableReading("baskets", pair_columns=(1, 2))
 
 
@@ -170,10 +170,10 @@ def test_a_wide_table_is_pointed_to_its_own_way_where_others_are_read(tmp_path: 
     cells = some_cells(5, 5)
     for name in ("csr", "bits", "pattern"):
         FILES[name](tmp_path / name, cells)
-        with pytest.raises(PrivateDataError, match="--binary-columns"):
+        with pytest.raises(PrivateDataError, match="binary_columns="):
             read_table(tmp_path / name, bits_schema(5))
     for table in (sp.csr_array(cells), bit_table(5, iter(cells.T))):
-        with pytest.raises(PrivateDataError, match="--binary-columns"):
+        with pytest.raises(PrivateDataError, match="binary_columns="):
             read_table(table, bits_schema(5))
 
 
@@ -359,7 +359,7 @@ def test_where_a_line_decides_the_number_of_records_replace_one_is_refused(
         path.write_text(f"{line}\nbob,b\neve,a\n")
         found.append(read_binary_table(path, schema, total)._rows)
     assert found == [3, rows]
-    refusal = pytest.raises(PlanError, match="use --neighbours add-remove")
+    refusal = pytest.raises(PlanError, match="use neighbours='add-remove'")
     with nullcontext() if rows == 3 else refusal:
         total.check_relation(NeighbouringRelation.REPLACE_ONE)
     total.check_relation(NeighbouringRelation.ADD_REMOVE)

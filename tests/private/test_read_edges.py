@@ -55,7 +55,7 @@ def test_tables_with_names_are_read(tmp_path: Path) -> None:
         ("a b\nb a\n", "line 2: the edge of 'b' and 'a' stands there for the second time"),
         ("a b c\n", "line 1: 3 fields"),
         ("a b\nc\n", "line 2: 1 field\n"),
-        ("a b\nb,c\n", "--separator"),
+        ("a b\nb,c\n", "separator="),
         ('a ""\nb c\n', "line 1: the edge of 'a' and '' has an empty end"),
         ("# nothing\n", "no edges"),
     ],

@@ -177,7 +177,7 @@ def test_what_needs_columns_in_memory_refuses_a_streamed_table(tmp_path: Path) -
         lambda: streamed._columns,
         lambda: BinCounts.of_columns(streamed, ("age",)),
     ):
-        with pytest.raises(PrivateDataError, match="--engine memory"):
+        with pytest.raises(PrivateDataError, match="engine='memory'"):
             use()
     with pytest.raises(AttributeError, match="no attribute '_rest'"):
         streamed._rest  # noqa: B018  # reading it is the test

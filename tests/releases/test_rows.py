@@ -129,7 +129,7 @@ def test_measured_sizes_are_the_number_of_rows(tmp_path: Path) -> None:
 
 
 def test_rows_with_weights_are_refused() -> None:
-    with pytest.raises(PlanError, match="found --rows 5 and --weights"):
+    with pytest.raises(PlanError, match="found rows=5 and weights="):
         _terms(rows=5, weights=True).check()
 
 
@@ -138,7 +138,7 @@ def test_more_rows_than_are_written_at_once_become_weights_unless_they_are_asked
     asked = prepare(_terms(n0=size), SCHEMA, "marginals:2", Silent())
     job = job_of(asked, PublicSize(size, asked.terms.budget()), Silent())
     assert job.rows is None
-    assert "Ask for fewer by --rows" in job.statement[WEIGHTS_BECAUSE]
+    assert "Ask for fewer by rows=" in job.statement[WEIGHTS_BECAUSE]
     assert any(
         "distinct records with weights are written" in one for one in remarks_on(job.plan, job.statement)
     )

@@ -248,7 +248,7 @@ def test_what_no_solver_takes_is_refused_before_anything_is_drawn(
         made(kind, solver="clarabell")
     with pytest.raises(ProgramError, match="cp-sat takes none of the models of this release"):
         made(kind, solver="cp-sat")
-    with pytest.raises(PlanError, match="--seconds is the time limit of --solver"):
+    with pytest.raises(PlanError, match="seconds= is the time limit of solver="):
         made(kind, seconds=1.0)
     with pytest.raises(ProgramError, match="seconds is -1"):
         made(kind, solver="clarabel", seconds=-1.0)

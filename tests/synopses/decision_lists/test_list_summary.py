@@ -176,7 +176,7 @@ def test_declarations_are_words_or_files(tmp_path: Path) -> None:
     assert read_declaration(tmp_path / "all.json", 2, "lists", 1) == ListFamily.of("a,b,c", 2, "lists", 1)
     with pytest.raises(WorkloadError, match="says k = 2, and 3 was asked for"):
         read_declaration(tmp_path / "all.json", 3)
-    with pytest.raises(WorkloadError, match="give --k"):
+    with pytest.raises(WorkloadError, match="give k="):
         read_declaration("a,b,c")
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(WorkloadError, match="is no JSON"):

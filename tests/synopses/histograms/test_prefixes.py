@@ -168,7 +168,7 @@ def test_the_owners_budget_is_paid_from_once(tmp_path: Path) -> None:
         ({"rho": 0.5, "neighbours": "replace"}, "are for add-remove"),
         ({"rho": 0.5, "steps": 0}, "expected 1 to 12"),
         ({"rho": 0.5, "steps": 13}, "expected 1 to 12"),
-        ({"rho": 0.5, "reading": TableReading(person="day", rows_per_person=2)}, "--person"),
+        ({"rho": 0.5, "reading": TableReading(person="day", rows_per_person=2)}, "person="),
     ],
 )
 def test_what_cannot_be_released_is_refused_before_there_is_a_file(

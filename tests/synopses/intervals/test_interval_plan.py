@@ -165,14 +165,14 @@ def test_a_tree_is_recommended_where_it_is_better() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"size": None}, "give --n"),
+        ({"size": None}, "give n="),
         ({"size": 0}, "found the number of records 0; expected 1"),
         ({"bins": 1}, "2 to 4,194,304 bins, found 1"),
         ({"bins": 2**23}, "found 8,388,608"),
         ({"intervals": 1}, "found 1 intervals"),
         ({"intervals": 500}, "found 500 intervals; expected 2 to 256"),
         ({"weights": "guessed"}, "'guessed'; expected 'measured' or 'printed'"),
-        ({"atom": 0}, "--atom 0"),
+        ({"atom": 0}, "atom=0"),
         ({"beta": 1.0}, "beta must lie between 0 and 1"),
         ({"error": 0.0}, "the wanted error must lie between 0 and 1"),
     ],

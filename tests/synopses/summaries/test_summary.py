@@ -255,7 +255,7 @@ def test_answers_are_cut_at_0_and_1() -> None:
 @pytest.mark.parametrize(
     ("query", "predicate", "confidence", "kind", "message"),
     [
-        ("a=true,b<10,c=yes", "and", 0.9, WorkloadError, "at most k = 2.*--k 3"),
+        ("a=true,b<10,c=yes", "and", 0.9, WorkloadError, "at most k = 2.*k=3"),
         ("a=true", "and", 1.0, WorkloadError, "between 0 and 1, found 1.0"),
         ("a=true", "and", 0.0, WorkloadError, "between 0 and 1"),
         ("a=true", "and", float("nan"), WorkloadError, "between 0 and 1"),
