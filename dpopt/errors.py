@@ -22,7 +22,8 @@ _VALUES = (
 )  # fmt: skip
 """Values of options that messages name."""
 _OPTION = re.compile(
-    rf"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)(?: ((?:{'|'.join(_VALUES)})(?![\w-])|[A-Z0-9]+(?![\w-])))?"
+    rf"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)"
+    rf"(?: ((?:{'|'.join(_VALUES)}|[A-Z]+|\d+(?:[.,]\d+)*(?:e-?\d+)?)(?![\w-])))?"
 )
 
 

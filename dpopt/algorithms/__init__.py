@@ -8,6 +8,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | options.py | the options of each algorithm, as a frozen dataclass with help and checks; loads nothing |
 | registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
 | asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
+| defaults.py, planned.py | workload and delta where none is given; a plan as a value and on file, for a release to take |
 | stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |
 | prediction.py | what the simulations of plans on public populations share |
 | explain.py | what a plan costs, for people |

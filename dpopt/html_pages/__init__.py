@@ -6,6 +6,7 @@ of every page stand in base.html; a new page is a template beside it that extend
 | file | what it holds |
 |---|---|
 | page.py | a template and values to a page |
+| shown.py | values in a line, and as a small table in notebooks |
 
 Templates: base.html is the frame and the style of every page; draft.html the review of a drafted schema, draft_columns.html its
 table alone, as notebooks show it; report.html a release, with or without its table, with the marks of report_charts.html.

@@ -248,7 +248,7 @@ def all_subsets() -> Workload:
 
 
 def test_options_of_others_are_refused() -> None:
-    with pytest.raises(PlanError, match="rounds is an option of"):
+    with pytest.raises(PlanError, match="rounds= is an option of"):
         Terms.of(algorithm="smalldb", epsilon=1, accountant="pure", rounds=3).check()
     Terms.of(algorithm="smalldb", epsilon=1, accountant="pure", records=3, rows=10).check()
 

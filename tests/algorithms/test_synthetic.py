@@ -105,9 +105,9 @@ def test_records_as_bits_are_the_same_records(rows: list[tuple[int, ...]], numbe
     assert bits.distinct.dtype == np.int32
     assert np.array_equal(bits.distinct, codes.distinct)
     assert np.array_equal(bits.multiplicity, codes.multiplicity)
-    rows, others = codes.resampled(number), bits.resampled(number)
-    assert np.array_equal(others.rows(), rows.rows())
-    assert np.array_equal(rows.distinct[rows.places()], rows.rows())
+    some, others = codes.resampled(number), bits.resampled(number)
+    assert np.array_equal(others.rows(), some.rows())
+    assert np.array_equal(some.distinct[some.places()], some.rows())
 
 
 def test_merging_says_where_each_record_went() -> None:

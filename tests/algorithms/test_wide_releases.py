@@ -54,7 +54,7 @@ def written_cells(folder: Path) -> np.ndarray[Any, Any]:
 def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -> None:
     reading = FILES[name](tmp_path / "table", CELLS)
     out, again = tmp_path / "out", tmp_path / "again"
-    share = {"density": 0.5} if name == "bits" else {}
+    share: dict[str, Any] = {"density": 0.5} if name == "bits" else {}
     finished = release(tmp_path / "table", BINARY, WORKLOAD, out=out, reading=reading, **share, **USUAL)
     replay(out, again)
     assert differing_files(out, again) == []
@@ -79,7 +79,7 @@ def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_a_table_in_memory_is_released_and_read_again(tmp_path: Path, name: str) -> None:
     table: Any = IN_MEMORY[name](CELLS)
-    share = {"density": 0.5} if name == "bit table" else {}
+    share: dict[str, Any] = {"density": 0.5} if name == "bit table" else {}
     release(table, BINARY, WORKLOAD, out=tmp_path / "out", **share, **USUAL)
     np.testing.assert_array_equal(cells_of(read_again(load(tmp_path / "out").job, table)), CELLS)
 

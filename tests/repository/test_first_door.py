@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ SCHEMA = dpopt.Schema(
     )
 )
 TABLE = pd.DataFrame({"smoker": [True, False] * 500, "age": [20, 31, 42, 77] * 250})
-ASKED = {"epsilon": 1, "delta": 1e-6, "algorithm": "projection"}
+ASKED: Any = {"epsilon": 1, "delta": 1e-6, "algorithm": "projection"}
 
 
 @pytest.fixture(scope="module")

@@ -130,7 +130,7 @@ def test_values_that_could_not_be_written_are_not_handed_out_and_not_drawn_again
     def half(self: FileJournal, entry: dict[str, Any], *, wait: bool = True) -> None:
         if entry["kind"] != "measurement":
             return usual(self, entry, wait=wait)
-        with self._path.open("ab") as file:
+        with self.path.open("ab") as file:
             file.write(line_of(entry)[:40])
         raise ReleaseFolderError("the disk is full")
 
