@@ -37,8 +37,10 @@ module that defines it.
 from __future__ import annotations
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING
 
+from dpopt.errors import checked
 from dpopt.version import __version__
 
 if TYPE_CHECKING:
@@ -170,6 +172,8 @@ def __getattr__(name: str) -> object:
     """Import a public name, or a room, when it is first used."""
     if name in _PUBLIC_NAMES:
         value: object = getattr(import_module(_PUBLIC_NAMES[name]), name)
+        if isinstance(value, FunctionType):
+            value = checked(value)
     elif name in _ROOMS:
         value = import_module(f"dpopt.{name}")
     else:

@@ -12,7 +12,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, options_named
-from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.errors import PlanError, ReleaseFolderError, check_types, types_of
 from dpopt.files.reading import damage_as
 from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload
@@ -193,6 +193,10 @@ class Terms:
         if given.get("reading") is not None and reading:
             raise PlanError(f"give reading, or {', '.join(reading)} as keywords, and not both")
         others = {name: value for name, value in given.items() if name in own - {"reading"}}
+        check_types(
+            "release", {**others, "algorithm": algorithm}, {**types_of(cls), "algorithm": Options | str}
+        )
+        check_types("release", {"reading": given.get("reading")}, {"reading": TableReading | None})
         return cls(
             algorithm=algorithm if isinstance(algorithm, Options) else options_named(algorithm, options),
             reading=given.get("reading") or TableReading(**reading),

@@ -7,8 +7,9 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from dpopt.errors import SchemaError
+from dpopt.errors import SchemaError, check_types
 from dpopt.schema.dates import date_number, date_pattern, date_text
 
 Value = str | int | float | bool
@@ -82,6 +83,9 @@ class Attribute:
             raise SchemaError(f"an attribute needs a name that is text and not empty, found {self.name!r}")
         if not isinstance(self.kind, AttributeKind):
             raise self._refusal(f"the kind must be an AttributeKind, found {self.kind!r}")
+        for name in ("values", "edges"):
+            check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.errors import SchemaError
+from dpopt.errors import SchemaError, check_types, checked
 from dpopt.files.json_files import (
     json_list,
     json_object,
@@ -90,12 +90,14 @@ class Schema(Shown):
     _circuit: ThresholdCircuit = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.attributes, Iterable) and not isinstance(self.attributes, BinaryAttributes):
+            object.__setattr__(self, "attributes", tuple(self.attributes))
+        check_types("Schema", {"attributes": self.attributes}, {"attributes": Sequence[Attribute]})
         if not self.attributes:
             raise SchemaError("a schema needs at least one attribute, found none")
         if isinstance(self.attributes, BinaryAttributes):
             sizes, positions = np.full(len(self.attributes), 2, dtype=np.int32), None
         else:
-            object.__setattr__(self, "attributes", tuple(self.attributes))
             sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int32)
             positions = _positions(self.attributes)
         offsets = np.zeros(sizes.size + 1, dtype=np.int64)
@@ -276,10 +278,12 @@ class Schema(Shown):
         )
 
     @classmethod
+    @checked
     def read(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema file. Raises SchemaError if the file cannot be read or declares no usable schema."""
         return cls.from_json(read_json_object(path, "schema", SchemaError))
 
+    @checked
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schema file, whole or not at all. A draft was read off private data: only its owner may read the file."""
         write_json_object(path, self.to_json(), private=self.draft)

@@ -27,7 +27,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, BudgetError
+from dpopt.errors import AccountingError, BudgetError, checked
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import AS_WRITTEN, flush_folder
@@ -67,10 +67,12 @@ class BudgetLedger(Shown):
 
     path: Path
 
+    @checked
     def __init__(self, path: str | os.PathLike[str]) -> None:
         object.__setattr__(self, "path", Path(path))
 
     @classmethod
+    @checked
     def create(
         cls,
         path: str | os.PathLike[str],

@@ -27,7 +27,7 @@ def made() -> dpopt.SyntheticRelease:
 
 
 @pytest.fixture(scope="module")
-def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("values")
     ledger = dpopt.BudgetLedger.create(folder / "owner.budget", epsilon=3, delta=1e-6)
     histogram = dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1, budget=ledger)
@@ -61,9 +61,9 @@ def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactor
     ],
 )
 def test_values_show_themselves_in_a_line_and_in_a_small_table(
-    values: dict[str, object], name: str, said: str
+    values: dict[str, Any], name: str, said: str
 ) -> None:
-    shown, html = repr(values[name]), values[name]._repr_html_()  # type: ignore[attr-defined]
+    shown, html = repr(values[name]), values[name]._repr_html_()
     assert shown.startswith(said)
     assert len(shown) < 260
     assert html.startswith("<div><b>")
@@ -86,7 +86,7 @@ def test_a_notebook_shows_a_damaged_budget_as_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "asked", [{}, {"n0": 1000}, {"algorithm": "noise"}, {"algorithm": dpopt.DualQuery(rounds=3)}]
 )
-def test_a_release_in_memory_can_be_saved_and_replayed(asked: dict[str, object], tmp_path: Path) -> None:
+def test_a_release_in_memory_can_be_saved_and_replayed(asked: dict[str, Any], tmp_path: Path) -> None:
     made = dpopt.release(TABLE, SCHEMA, "marginals:2", **{**ASKED, "predict": False, **asked})
     made.save(tmp_path / "saved")
     again = dpopt.replay(tmp_path / "saved", tmp_path / "again")
@@ -110,3 +110,84 @@ def test_a_plan_is_carried_out_as_it_is(tmp_path: Path) -> None:
         made = dpopt.release(TABLE, plan=plan)
         assert made.chosen["algorithm"] == planned.chosen["algorithm"]
         assert made.statement["workload"]["queries"] == 20
+
+
+WRONG = (None, 3, [1, 2], pd.Series([1, 2]), 3.5, b"x", {"a": 1}, object(), "not there.json")
+"""What no parameter takes; a few parameters take one of them."""
+RELEASE = {**ASKED, "predict": False}
+REFUSALS = {
+    "release(table)": lambda wrong, _: dpopt.release(wrong, SCHEMA, "marginals:1", **RELEASE),
+    "release(schema)": lambda wrong, _: dpopt.release(TABLE, wrong, "marginals:1", **RELEASE),
+    "release(workload)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, _some(wrong), **RELEASE),
+    "release(algorithm)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, epsilon=1, algorithm=wrong),
+    "release(budget)": lambda wrong, _: dpopt.release(
+        TABLE, SCHEMA, "marginals:1", budget=_some(wrong), **RELEASE
+    ),
+    "release(plan)": lambda wrong, _: dpopt.release(TABLE, plan=wrong),
+    "release(engine)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, "marginals:1", engine=wrong, **RELEASE),
+    "release(progress)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, progress=_some(wrong), **RELEASE),
+    "release(reading)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, reading=_some(wrong), **RELEASE),
+    "release(neighbours)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, neighbours=wrong, **RELEASE),
+    "plan(schema)": lambda wrong, _: dpopt.plan(wrong, "marginals:1", n=10, epsilon=1),
+    "plan(workload)": lambda wrong, _: dpopt.plan(SCHEMA, _some(wrong), n=10, epsilon=1),
+    "resume(folder)": lambda wrong, _: dpopt.resume(wrong, TABLE),
+    "replay(folder)": lambda wrong, folder: dpopt.replay(wrong, folder / "again"),
+    "evaluate(release)": lambda wrong, _: dpopt.evaluate(wrong, TABLE),
+    "evaluate(rows)": lambda wrong, _: dpopt.evaluate(wrong, TABLE, schema=SCHEMA),
+    "evaluate(table)": lambda wrong, _: dpopt.evaluate(TABLE, wrong, schema=SCHEMA),
+    "evaluate(workload)": lambda wrong, _: dpopt.evaluate(TABLE, TABLE, schema=SCHEMA, workload=wrong),
+    "infer_schema(table)": lambda wrong, _: dpopt.infer_schema(wrong),
+    "read_table(table)": lambda wrong, _: dpopt.read_table(wrong, SCHEMA),
+    "read_table(schema)": lambda wrong, _: dpopt.read_table(TABLE, wrong),
+    "histogram(table)": lambda wrong, _: dpopt.histogram(wrong, SCHEMA, "age", epsilon=1),
+    "histogram(schema)": lambda wrong, _: dpopt.histogram(TABLE, wrong, "age", epsilon=1),
+    "histogram(column)": lambda wrong, _: dpopt.histogram(TABLE, SCHEMA, wrong, epsilon=1),
+    "histogram(epsilon)": lambda wrong, _: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=_some(wrong)),
+    "grid(table)": lambda wrong, _: dpopt.grid(wrong, SCHEMA, ["smoker", "age"], epsilon=1),
+    "grid(columns)": lambda wrong, _: dpopt.grid(TABLE, SCHEMA, wrong, epsilon=1),
+    "intervals(table)": lambda wrong, _: dpopt.intervals(wrong, SCHEMA, "age", epsilon=1, delta=1e-6),
+    "summary(table)": lambda wrong, _: dpopt.summary(wrong, SCHEMA, k=1, epsilon=1),
+    "summary(schema)": lambda wrong, _: dpopt.summary(TABLE, wrong, k=1, epsilon=1),
+    "decision_lists(table)": lambda wrong, _: dpopt.decision_lists(wrong, "lists.json", k=2, epsilon=1),
+    "degrees(table)": lambda wrong, _: dpopt.degrees(wrong, nodes=10, epsilon=1),
+    "sorted_counts(table)": lambda wrong, _: dpopt.sorted_counts(wrong, SCHEMA, "age", epsilon=1),
+    "halfspaces(table)": lambda wrong, _: dpopt.halfspaces(wrong, ["age"], epsilon=1),
+    "prefixes(table)": lambda wrong, folder: dpopt.prefixes(
+        wrong, SCHEMA, "age", steps=1, out=folder / "p", rho=1
+    ),
+    "read_synopsis(path)": lambda wrong, _: dpopt.read_synopsis(wrong),
+    "parse_workload(text)": lambda wrong, _: dpopt.parse_workload(wrong, SCHEMA),
+    "parse_workload(schema)": lambda wrong, _: dpopt.parse_workload("marginals:1", wrong),
+    "Schema(attributes)": lambda wrong, _: dpopt.Schema(wrong),
+    "Schema.read(path)": lambda wrong, _: dpopt.Schema.read(wrong),
+    "Attribute(kind)": lambda wrong, _: dpopt.Attribute("a", wrong),
+    "Rule(form)": lambda wrong, _: dpopt.Rule(wrong),
+    "BudgetLedger(path)": lambda wrong, _: dpopt.BudgetLedger(wrong).contents(),
+    "reweight_release(release)": lambda wrong, _: dpopt.reweight_release(wrong),
+    "bit_table(rows)": lambda wrong, _: dpopt.bit_table(_some(wrong, 0), []),
+    "read_binary_table(table)": lambda wrong, _: dpopt.read_binary_table(wrong, dpopt.Schema.binary(3)),
+}
+
+
+def _some(wrong: object, instead: object = ()) -> Any:
+    """Return what is wrong even where None, or a number, may be given."""
+    return instead if wrong is None or isinstance(wrong, int | float) else wrong
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_wrong_types_are_refused_by_errors_of_the_house_that_show_no_value(name: str, tmp_path: Path) -> None:
+    for wrong in WRONG:
+        with pytest.raises(dpopt.DpoptError) as refused:
+            REFUSALS[name](wrong, tmp_path)  # type: ignore[no-untyped-call]
+        assert "(table)" not in name or "object at 0x" not in str(refused.value)
+
+
+def test_a_wrong_type_is_a_type_error_that_says_what_is_expected() -> None:
+    with pytest.raises(
+        TypeError, match=r"histogram\(schema=...\): found a Series; expected Schema, text, a path or None"
+    ):
+        dpopt.histogram(TABLE, pd.Series([1]), "age", epsilon=1)  # type: ignore[arg-type]
+    with pytest.raises(
+        dpopt.errors.ArgumentError, match=r"release\(rows=...\): found a str; expected a whole number"
+    ):
+        dpopt.release(TABLE, SCHEMA, rows="many", **ASKED)
