@@ -252,6 +252,16 @@ def _of_type(value: object) -> str:
     return name if value is None else f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
 
 
+_WORDS: Mapping[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    os.PathLike: "a path",
+    types.NoneType: "None",
+}
+
+
 def _in_words(hint: Any) -> str:
     origin, parts = typing.get_origin(hint) or hint, typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -259,12 +269,4 @@ def _in_words(hint: Any) -> str:
         return ", ".join(said[:-1]) + " or " + said[-1] if len(said) > 1 else said[0]
     if parts and isinstance(origin, type) and issubclass(origin, Iterable):
         return f"a sequence of {_in_words(parts[0])}"
-    known = {
-        str: "text",
-        int: "a whole number",
-        float: "a number",
-        bool: "True or False",
-        os.PathLike: "a path",
-    }
-    known |= {types.NoneType: "None", None: "None"}
-    return known.get(origin) or getattr(origin, "__name__", str(origin))
+    return _WORDS.get(origin) or str(getattr(origin, "__name__", origin))

@@ -151,7 +151,7 @@ REFUSALS = {
     "decision_lists(table)": lambda wrong, _: dpopt.decision_lists(wrong, "lists.json", k=2, epsilon=1),
     "degrees(table)": lambda wrong, _: dpopt.degrees(wrong, nodes=10, epsilon=1),
     "sorted_counts(table)": lambda wrong, _: dpopt.sorted_counts(wrong, SCHEMA, "age", epsilon=1),
-    "halfspaces(table)": lambda wrong, _: dpopt.halfspaces(wrong, ["age"], epsilon=1),
+    "halfspaces(table)": lambda wrong, _: dpopt.halfspaces(wrong, 0.1, columns=["age"], epsilon=1),
     "prefixes(table)": lambda wrong, folder: dpopt.prefixes(
         wrong, SCHEMA, "age", steps=1, out=folder / "p", rho=1
     ),
