@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.replay import load
-from dpopt.algorithms.synthesize import read_again
+from dpopt.algorithms.synthesize import read_again, read_by
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
-from dpopt.private.engines.open_dataset import open_dataset
+from dpopt.private.engines.open_dataset import MEMORY
 from dpopt.private.evaluation import (
     CELLS,
     ColumnFigures,
@@ -27,7 +27,6 @@ from dpopt.private.evaluation import (
 from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
-from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
@@ -160,7 +159,7 @@ def _read(
 ) -> PrivateDataset:
     if isinstance(table, PrivateDataset):
         return table
-    return open_dataset(cast("AnyTable", table), schema, how, engine=engine)
+    return read_by(table, schema, how, engine)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +191,7 @@ class _Judged:
     @classmethod
     def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> _Judged:
         workload = parse_workload(asked, schema) if isinstance(asked, str) else asked
-        own = TableAnswers(read_table(rows, schema))
+        own = TableAnswers(_read(rows, schema, TableReading(), MEMORY))
         answers: dict[str, Answers | TableAnswers] = {"release": own}
         if workload.marginals is None:
             clauses = workload.clauses

@@ -22,10 +22,10 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
-from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
 from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import is_sparse_matrix
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
 from dpopt.programs.solver import Capability, Solver
@@ -64,8 +64,8 @@ def release(
 
     Parameters
     ----------
-    table : path, DataFrame, sparse matrix or table of bits
-        CSV (also .gz), Parquet, or a pandas DataFrame; with `Schema.binary`, what `read_binary_table` reads. Private.
+    table : path, DataFrame, array or sparse matrix
+        What `read_table` reads; with `Schema.binary`, what `read_binary_table` reads. Private.
     schema : Schema or path
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str, optional
@@ -109,7 +109,7 @@ def release(
     check_density_known(chosen, schema, form)
     account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
     with stage(progress, "reading the table"):
-        dataset = _read(table, schema, how, engine)
+        dataset = read_by(table, schema, how, engine)
     _note_broken_rules(dataset, schema, how, progress)
     published = replace(chosen, reading=how.for_publication(schema))
     asked = replace(asked, terms=published, form=form)
@@ -258,10 +258,13 @@ def _form(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading) -
     """Return how a wide table is handed over, whatever it holds: the layout of its file, or its kind in memory."""
     if isinstance(table, str | os.PathLike) or not schema.is_binary:
         return None if how.layout is None else str(how.layout)
-    return BIT_TABLE if isinstance(table, BitTable) else SPARSE_MATRIX
+    return SPARSE_MATRIX if is_sparse_matrix(table) else BIT_TABLE
 
 
-def _read(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str) -> PrivateDataset:
+def read_by(
+    table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str
+) -> PrivateDataset:
+    """Read a table by a schema of either kind, and return what counts on it; raises as the readers do."""
     address = check_engine(engine, schema).address
     if address.startswith("tcp://"):
         warnings.warn(_NOT_ENCRYPTED.format(address=address), PrivacyWarning, stacklevel=3)
@@ -286,4 +289,4 @@ def read_again(
     if reading is not None and not job.schema.is_binary:
         raise PlanError(_NO_LAYOUT)
     how = TableReading.from_json(job.statement.get("reading", {})) if reading is None else reading
-    return _read(table, job.schema, how, engine)
+    return read_by(table, job.schema, how, engine)

@@ -26,6 +26,7 @@ from dpopt.errors import PlanError, SchemaError
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.readers.open_table import named_by
 from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, OnInvalid, TableReading
@@ -299,6 +300,21 @@ class Request:
                 )
         return tuple(declared.attributes[declared.names.index(column)] for column in columns)
 
+    def bin_counts(
+        self, table: AnyTable, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...]
+    ) -> BinCounts:
+        """Read the columns of a table that are counted. Private.
+
+        Raises
+        ------
+        DpoptError
+            As `declared_bins`, and `table`.
+        """
+        declared = self.declared(schema)
+        only = Schema(self._attributes(declared, columns), reading=declared.reading)
+        reading = named_by(table, self.reading, declared.names)
+        return BinCounts.of_columns(replace(self, reading=reading).table(table, only), columns)
+
     def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
         """Read a table. Private.
 
@@ -472,9 +488,7 @@ class Request:
             return self.release(
                 command,
                 partial(plan, axes),
-                lambda: BinCounts.of_columns(
-                    self.table(table, Schema(attributes, reading=self.declared(schema).reading)), columns
-                ),
+                lambda: self.bin_counts(table, schema, columns),
                 measure(axes),
                 size=size,
                 tried=tried,

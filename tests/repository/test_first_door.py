@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+import scipy.sparse
 
 import dpopt
 from dpopt.algorithms.replay import differing_files
@@ -191,3 +195,80 @@ def test_a_wrong_type_is_a_type_error_that_says_what_is_expected() -> None:
         dpopt.errors.ArgumentError, match=r"release\(rows=...\): found a str; expected a whole number"
     ):
         dpopt.release(TABLE, SCHEMA, rows="many", **ASKED)
+
+
+def _polars(frame: pd.DataFrame) -> Any:
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame({name: frame[name].tolist() for name in frame})
+
+
+KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "polars": _polars,
+    "arrow": pa.Table.from_pandas,
+    "stream": lambda frame: pa.Table.from_pandas(frame).to_reader(),
+    "objects": lambda frame: frame.astype(object).to_numpy(),
+    "numbers": lambda frame: frame.to_numpy(dtype=float),
+    "records": lambda frame: frame.to_records(index=False),
+    "sparse": lambda frame: scipy.sparse.csr_array(frame.to_numpy(dtype=float)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_every_kind_are_the_same_table(kind: str) -> None:
+    table = KINDS[kind]
+    found = dpopt.evaluate(table(TABLE), table(TABLE), schema=SCHEMA)
+    assert dpopt.evaluate(table(TABLE), TABLE, schema=SCHEMA) == found
+    assert found["max_error"] == 0
+    assert len(dpopt.infer_schema(table(TABLE)).schema) == 2
+    exact = {"epsilon": 1e5, "neighbours": "replace"}
+    with pytest.warns(dpopt.errors.PrivacyWarning):
+        counts = dpopt.histogram(table(TABLE), SCHEMA, "age", **exact)  # type: ignore[arg-type]
+    assert [counts.answer(part).value for part in ("20:30", "70:80", "80:90")] == [250, 250, 0]
+    made = dpopt.release(table(TABLE), SCHEMA, "marginals:1", **{**ASKED, "predict": False})
+    assert set(made.values) == {"age"}
+
+
+WIDE = np.random.default_rng(5).integers(0, 2, (130, 3))
+WIDE_KINDS: dict[str, Callable[[np.ndarray[Any, Any]], Any]] = {
+    "whole numbers": lambda cells: cells,
+    "truth values": lambda cells: cells.astype(bool),
+    "numbers": lambda cells: cells.astype(float),
+    "sparse": scipy.sparse.coo_array,
+    "pandas": pd.DataFrame,
+    "other order": lambda cells: pd.DataFrame(cells[:, ::-1], columns=["item2", "item1", "item0"]),
+    "polars": lambda cells: _polars(pd.DataFrame(cells).rename(columns=str)),
+}
+
+
+@pytest.mark.parametrize("kind", WIDE_KINDS)
+def test_wide_tables_of_every_kind_are_the_same_table(kind: str) -> None:
+    schema = dpopt.Schema.binary(3)
+    found = dpopt.evaluate(WIDE_KINDS[kind](WIDE), WIDE, schema=schema, workload="marginals:3")
+    assert found["max_error"] == 0
+    other = dpopt.evaluate(1 - WIDE, WIDE_KINDS[kind](WIDE), schema=schema, workload="marginals:3")
+    assert other["max_error"] > 0
+    made = dpopt.release(
+        WIDE_KINDS[kind](WIDE), schema, "marginals:1", neighbours="replace", **{**ASKED, "predict": False}
+    )
+    assert made.job.plan.size == 130
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (WIDE + 1, "something else than zeros and ones"),
+        (WIDE[:, :2], "2 columns, and 3 are declared"),
+        (pd.DataFrame({"x0": ["a"], "x1": ["b"], "x2": ["c"]}), "'x0' holds something else"),
+        (pd.DataFrame({"x0": [0, None], "x1": [0, 1], "x2": [0, 1]}), "'x0' holds something else"),
+    ],
+)
+def test_wide_tables_of_other_values_are_refused(table: Any, said: str) -> None:
+    with pytest.raises(dpopt.DpoptError, match=said):
+        dpopt.read_binary_table(table, dpopt.Schema.binary(3))
+
+
+def test_edges_may_be_an_array_of_two_columns() -> None:
+    edges = np.array([[1, 2], [2, 3], [3, 4]])
+    with pytest.warns(dpopt.errors.PrivacyWarning):
+        assert dpopt.degrees(edges, nodes=5, epsilon=1e5).answer(2) == 2

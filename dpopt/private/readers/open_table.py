@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.binary.bit_file import BitTable
-from dpopt.private.readers.binary.matrices import is_sparse_matrix
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.table_problems import unreadable
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import MemorySource, TableSource
+from dpopt.private.readers.table_sources import ArrowStream, MemorySource, TableSource, is_array
 from dpopt.private.readers.workbooks import EXCEL, STATISTICS, WorkbookSource
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from numpy.typing import NDArray
+    from scipy.sparse import sparray, spmatrix
 
-AnyTable: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | pa.Table"
+AnyTable: TypeAlias = (
+    "str | os.PathLike[str] | pd.DataFrame | pa.Table | ArrowStream | NDArray[Any] | sparray | spmatrix"
+)
 """What can be read as a table: a path, or an object in memory."""
 
 _PARQUET, _CSV = {".parquet", ".pq"}, (".csv", ".csv.gz")
@@ -44,7 +49,7 @@ _FOR_WIDE_TABLES = (
 
 
 def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSource:
-    """Return the source for a path, a pandas DataFrame or a pyarrow Table.
+    """Return the source for a path, a DataFrame, a pyarrow Table, what speaks Arrow, an array or a sparse matrix.
 
     Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where names are
     given, the first bytes of a text may be a record, which must not decide how the others are read: then the name of the file
@@ -55,7 +60,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     PrivateDataError
         If there is no such file, its format is none of those that can be read, or names of columns repeat.
     """
-    if isinstance(table, BitTable) or is_sparse_matrix(table):
+    if isinstance(table, BitTable):
         raise PrivateDataError(
             f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}"
         )
@@ -78,6 +83,11 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
             return ParquetSource([path], path.name, column_names)
         _refuse_foreign(path, start, how)
     return CsvSource(path, column_names, how.table_form())
+
+
+def named_by(table: object, how: TableReading, names: Sequence[str]) -> TableReading:
+    """Return how a table is read: the columns of arrays and matrices, which have no names, have these if none are declared."""
+    return replace(how, column_names=tuple(names)) if how.column_names is None and is_array(table) else how
 
 
 def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:

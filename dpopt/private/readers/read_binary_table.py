@@ -7,31 +7,44 @@ import os
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.binary.bit_file import MARK as BITS_MARK
-from dpopt.private.readers.binary.bit_file import BitFileTable, BitTable
+from dpopt.private.readers.binary.bit_file import BitFileTable, BitTable, bit_table
 from dpopt.private.readers.binary.item_files import Items, read_baskets, read_pairs
 from dpopt.private.readers.binary.matrices import MARK as MTX_MARK
 from dpopt.private.readers.binary.matrices import (
     columns_of_matrix,
-    is_sparse_matrix,
     read_matrix_market,
     read_npz,
 )
 from dpopt.private.readers.open_table import first_bytes, foreign_format
+from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import Layout, TableReading
+from dpopt.private.readers.table_sources import (
+    ArrowStream,
+    MemorySource,
+    column_positions,
+    is_sparse_matrix,
+)
 from dpopt.private.readers.text_fields import GZIP_MARK
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import BinaryColumns
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
     from scipy.sparse import sparray, spmatrix
 
-AnyBinaryTable: TypeAlias = "str | os.PathLike[str] | BitTable | sparray | spmatrix"
-"""What can be read as a wide table: a path, a table of bits, or a sparse matrix of SciPy."""
+AnyBinaryTable: TypeAlias = (
+    "str | os.PathLike[str] | BitTable | sparray | spmatrix | NDArray[Any] | pd.DataFrame | ArrowStream"
+)
+"""What can be read as a wide table: a path, a table of bits, a sparse matrix of SciPy, or a dense table in memory."""
 
 
 def read_binary_table(
@@ -43,7 +56,7 @@ def read_binary_table(
     ----------
     table
         Path of a file in one of the layouts of `Layout`; or a sparse matrix of SciPy with a row for each record, whose entries
-        that are not 0 are ones; or what `bit_table` made. Private.
+        that are not 0 are ones; or what `bit_table` made; or an array or a DataFrame of zeros and ones. Private.
     schema
         Made by `Schema.binary`: the number of columns is declared in public, and the table must have as many.
     reading
@@ -138,10 +151,7 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: TableReading) -> Bi
     if is_sparse_matrix(table):
         return columns_of_matrix(table, width)
     if not isinstance(table, str | os.PathLike):
-        raise PrivateDataError(
-            f"a wide table is a path, a sparse matrix of SciPy or what dpopt.bit_table makes; found {type(table).__name__}. "
-            "Columns of truth values become a table of bits by dpopt.bit_table(rows, columns)"
-        )
+        return _columns_in_memory(MemorySource(table, None), schema)
     try:
         return _columns_of_file(Path(table), schema, reading)
     except MemoryError:
@@ -150,6 +160,36 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: TableReading) -> Bi
             "of baskets, 35 for each pair, and 8 for each record. If a number of rows or entries in it is a mistake, write it "
             "again; else use a machine with more memory, or the layout bits, which is read in place"
         ) from None
+
+
+def _columns_in_memory(source: MemorySource, schema: Schema) -> BinaryColumns:
+    """Return the columns of a dense table in memory, by the names of the schema, or in order where it names others."""
+    names, there = schema.names, source.names
+    positions = column_positions(source, names) if set(names) <= set(there) else range(len(there))
+    if len(positions) != len(names):
+        raise PrivateDataError(
+            f"{source.title} has {len(there):,} columns, and {len(names):,} are declared; declare the number it has"
+        )
+
+    def column(position: int) -> NDArray[np.bool_]:
+        pieces = [_truth_values(piece, source, position) for _, piece in source.pieces([position], None)]
+        return np.concatenate(pieces)
+
+    return bit_table(len(column(positions[0])), map(column, positions))._columns
+
+
+def _truth_values(piece: pa.Array, source: MemorySource, position: int) -> NDArray[np.bool_]:
+    """Return some values of a column, if all are zeros and ones.
+
+    Raises PrivateDataError; the message names the column.
+    """
+    found = piece.to_numpy(zero_copy_only=False)
+    if found.dtype.kind not in "biuf" or not np.isin(found, (0, 1)).all():
+        raise PrivateDataError(
+            f"{source.title}: column {shown(source.names[position])} holds something else than zeros and ones; a wide table "
+            "has nothing else. Declare columns of other values by a schema that lists them"
+        )
+    return np.asarray(found, dtype=np.bool_)
 
 
 def _columns_of_file(path: Path, schema: Schema, found: TableReading) -> BinaryColumns:

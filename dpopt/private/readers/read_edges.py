@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.csv_source import CsvSource
 from dpopt.private.readers.encode import as_text
-from dpopt.private.readers.open_table import AnyTable, first_bytes, open_table
+from dpopt.private.readers.open_table import AnyTable, first_bytes, named_by, open_table
 from dpopt.private.readers.table_problems import refuse_faults, shown
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.table_sources import TableSource, column_positions
+from dpopt.private.readers.table_sources import TableSource, column_positions, is_array
 from dpopt.private.tables.bin_counts import BinCounts
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def read_degrees(
 
 
 def _source(edges: AnyTable, columns: tuple[str, str] | None, how: TableReading) -> TableSource:
-    if columns is not None:
-        return open_table(edges, how)
+    if columns is not None or is_array(edges):
+        return open_table(edges, named_by(edges, how, columns or _ENDS))
     if not isinstance(edges, str | os.PathLike):
         raise PrivateDataError(
             "a table in memory has names of columns; say which two hold the ends of the edges"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.open_table import AnyTable, named_by, open_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.table_sources import TableSource, WatchedFiles
+from dpopt.private.readers.table_sources import MemorySource, TableSource, WatchedFiles
 from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.schema.schema import Schema
 
@@ -28,8 +28,9 @@ def read_table(
     Parameters
     ----------
     table
-        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind, or a pandas
-        DataFrame or pyarrow Table. Columns that the schema does not name are not read. Empty lines of a CSV file are
+        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind; a DataFrame of
+        pandas, polars or another library that speaks Arrow, or a pyarrow Table; an array or a sparse matrix whose columns are
+        the attributes in order. Columns that the schema does not name are not read. Empty lines of a CSV file are
         skipped where it has two or more columns, unless the reading is total: then they are malformed rows.
     schema
         The public schema. Values of categorical and boolean attributes are matched by their text, then by their
@@ -66,7 +67,7 @@ def _read(
             "the schema declares a wide table of zeros and ones; such tables are read by read_binary_table, and by "
             "plan, release, resume and evaluate"
         )
-    how = how.for_schema(schema)
+    how = named_by(table, how.for_schema(schema), schema.names)
     how.check_against(schema)
     source = open_table(table, how)
     try:
@@ -77,7 +78,10 @@ def _read(
     columns = reader.columns(progress)
     reader.refuse_what_does_not_fit()
     refuse_without_rows(source, reader.rows, how)
-    again = None if files is None else ReadFrom(table, how, files, reader.kept_rows(), reader.rows)
+    held = (
+        source.held if isinstance(source, MemorySource) and not source.files else table
+    )  # a stream is read once
+    again = None if files is None else ReadFrom(held, how, files, reader.kept_rows(), reader.rows)
     return PrivateDataset.from_codes(schema, columns)._with_source(again), reader.rows
 
 
@@ -135,7 +139,7 @@ def fit_of_table(
     """
     from dpopt.private.readers.batch_reader import BatchReader
 
-    how = (reading or TableReading()).for_schema(schema)
+    how = named_by(table, (reading or TableReading()).for_schema(schema), schema.names)
     dataset, rows = _read(table, schema, how, None)
     strict = replace(how, on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
     reader = BatchReader.first_pass(open_table(table, strict), schema, strict)

@@ -7,11 +7,11 @@ import difflib
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -65,34 +65,87 @@ class TableSource(Protocol):
         """Where rows (from 0) are, such as "line 7"; what is not in the answer is called "row 7", from 1."""
 
 
+class ArrowStream(Protocol):
+    """A table in memory of any library that hands its columns over by Arrow's PyCapsule interface, such as polars."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the stream of its batches."""
+
+
+def is_sparse_matrix(table: object) -> bool:
+    """Return whether this is a sparse matrix or array of SciPy; SciPy is not imported for it."""
+    scipy = sys.modules.get("scipy.sparse")
+    return scipy is not None and bool(scipy.issparse(table))
+
+
+def is_array(table: object) -> bool:
+    """Return whether this is an array or a sparse matrix, whose columns have no names."""
+    return is_sparse_matrix(table) or (isinstance(table, np.ndarray) and table.dtype.names is None)
+
+
+def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
+    """Return what messages call a table in memory, the same as a DataFrame, Table or CSC matrix, and the names of its columns.
+
+    Raises PrivateDataError if it is none of these.
+    """
+    import pyarrow as pa
+
+    pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        return "the DataFrame", table, [str(name) for name in table.columns]
+    if is_sparse_matrix(table) and table.ndim == 2:
+        return "the sparse matrix", table.tocsc(), _numbered(table.shape[1])
+    if isinstance(table, np.ndarray) and table.ndim in (1, 2):
+        import pandas as pd
+
+        frame = pd.DataFrame(table)
+        named = table.dtype.names
+        return "the array", frame, _numbered(frame.shape[1]) if named is None else list(named)
+    try:
+        if hasattr(table, "__arrow_c_stream__"):
+            held = pa.table(table)
+            views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+            plain = [_without_views(one.type, views) for one in held.schema]
+            held = held.cast(pa.schema(list(zip(held.column_names, plain, strict=True))))
+            title = "the pyarrow Table" if isinstance(table, pa.Table) else f"the {type(table).__name__}"
+            return title, held, list(held.column_names)
+    except (pa.ArrowException, TypeError, ValueError):
+        pass  # a single column, such as a Series
+    raise PrivateDataError(
+        "a table is the path of a CSV or Parquet file, a DataFrame (of pandas, polars or another library that speaks Arrow), a "
+        f"pyarrow Table, an array with a row for each record, or a sparse matrix; found {type(table).__name__}"
+    )
+
+
+def _numbered(columns: int) -> list[str]:
+    return [f"x{place + 1}" for place in range(columns)]
+
+
+def _without_views(kind: Any, views: Mapping[Any, Any]) -> Any:
+    """Return the type of a column that a reader takes: plain texts in place of views of them, and of dictionaries of views."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind) and kind.value_type in views:
+        return views[kind.value_type]
+    return views.get(kind, kind)
+
+
 class MemorySource:
-    """A pandas DataFrame or a pyarrow Table; `title` and `files` if it was read from some."""
+    """A table in memory, `held` as a DataFrame, Table or CSC matrix; `title` and `files` if it was read from some."""
 
     nulls_are_malformed = False
     decimal = "."
 
     def __init__(
         self,
-        table: pd.DataFrame | pa.Table,
+        table: object,
         column_names: Sequence[str] | None,
         *,
         title: str | None = None,
         files: tuple[Path, ...] = (),
     ) -> None:
-        import pyarrow as pa
-
-        pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
-        if isinstance(table, pa.Table):
-            self.title, found = "the pyarrow Table", list(table.column_names)
-        elif pandas is not None and isinstance(table, pandas.DataFrame):
-            self.title, found = "the DataFrame", [str(name) for name in table.columns]
-        else:
-            raise PrivateDataError(
-                f"a table is the path of a CSV or Parquet file, a pandas DataFrame or a pyarrow Table; found "
-                f"{type(table).__name__}"
-            )
-        self._table = table
-        self.title = title or self.title
+        called, self.held, found = _in_memory(table)
+        self.title = title or called
         self.files = files
         self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
 
@@ -102,7 +155,7 @@ class MemorySource:
         """Yield the columns of one batch after the other; of a table without rows, one batch without rows."""
         import pyarrow as pa
 
-        rows = max(len(self._table), 1)
+        rows = max(self.held.shape[0], 1)
         for start in range(0, rows, batch_rows):
             held = self._slice(positions, start, batch_rows)
             for batch in held.to_batches() or [pa.RecordBatch.from_pylist([], schema=held.schema)]:
@@ -122,10 +175,14 @@ class MemorySource:
         """Return some columns of some rows."""
         import pyarrow as pa
 
-        if isinstance(self._table, pa.Table):
-            return self._table.slice(start, rows).select(list(positions))
-        part = self._table.iloc[start : start + rows]
-        columns = [_column(part.iloc[:, position]) for position in positions]
+        if isinstance(self.held, pa.Table):
+            return self.held.slice(start, rows).select(list(positions))
+        if is_sparse_matrix(self.held):
+            dense = self.held[:, list(positions)][start : start + rows].toarray()
+            columns = [pa.array(np.ascontiguousarray(column), from_pandas=True) for column in dense.T]
+        else:
+            part = self.held.iloc[start : start + rows]
+            columns = [_column(part.iloc[:, position]) for position in positions]
         return pa.Table.from_arrays(columns, names=[f"{position}" for position in positions])
 
 

@@ -230,7 +230,7 @@ def prefixes(
     account = open_account(
         request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None
     )
-    counts = _counted(request, table, schema, column)
+    counts = request.bin_counts(table, schema, (column,))
     with closing(FileJournal(target)) as journal:
         state = _State(plan, bins)
         journal.append(state.head())
@@ -278,7 +278,7 @@ def grow(
             raise PlanError(
                 f"the bins of {column!r} are not those of the file; give the schema that it was made with"
             )
-        return state.measured(_counted(request, table, schema, column), journal, steps, noise=noise)
+        return state.measured(request.bin_counts(table, schema, (column,)), journal, steps, noise=noise)
 
 
 def _asked(asked: Asked) -> Request:
@@ -296,14 +296,6 @@ def _check_steps(steps: int, measured: int, plan: PrefixPlan) -> None:
             if measured < plan.steps
             else f"all {plan.steps:,} steps were measured"
         )
-
-
-def _counted(
-    request: Request, table: AnyTable, schema: Schema | str | os.PathLike[str], column: str
-) -> BinCounts:
-    declared = request.declared(schema)
-    only = Schema((declared.attributes[declared.names.index(column)],))
-    return BinCounts.of_columns(request.table(table, only), (column,))
 
 
 @dataclass(slots=True)

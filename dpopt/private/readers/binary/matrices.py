@@ -8,7 +8,6 @@ Each line after that is an entry, "row column" or "row column value", numbered f
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -32,12 +31,6 @@ Arrays = Callable[[str], NDArray[Any]]
 """Gives an array of a sparse matrix by its name in npz files: data, indices, indptr, row, col."""
 
 _MOST_BYTES = 2**40  # of all arrays of a file, unpacked
-
-
-def is_sparse_matrix(table: object) -> bool:
-    """Return whether this is a sparse matrix or array of SciPy; SciPy is not imported for it."""
-    scipy = sys.modules.get("scipy.sparse")
-    return scipy is not None and bool(scipy.issparse(table))
 
 
 def columns_of_matrix(matrix: Any, width: int) -> SparseColumns:
