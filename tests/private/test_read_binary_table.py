@@ -1,7 +1,8 @@
 """Wide tables of zeros and ones: what is read from every layout, and what refusals say."""
 
-from __future__ import inspect
+from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import tempfile
@@ -174,7 +175,7 @@ def test_a_wide_table_is_pointed_to_its_own_way_where_others_are_read(tmp_path: 
         with pytest.raises(PrivateDataError, match="binary_columns="):
             read_table(tmp_path / name, bits_schema(5))
     with pytest.raises(PrivateDataError, match="binary_columns="):
-        read_table(bit_table(5, iter(cells.T)), bits_schema(5))  # type: ignore[arg-type]
+        read_table(bit_table(5, iter(cells.T)), bits_schema(5))
 
 
 def test_what_is_no_table_at_all_is_refused(tmp_path: Path) -> None:
