@@ -21,7 +21,7 @@ from dpopt.html_pages.shown import Shown
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.measured_size import with_size_measured
 from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress, Silent
+from dpopt.releases.progress import Progress, shown_progress
 from dpopt.schema.schema import Schema
 
 WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
@@ -105,7 +105,7 @@ def plan(
     *,
     n: int | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     compare: bool = False,
     **terms: Any,
 ) -> Planned:
@@ -118,8 +118,8 @@ def plan(
     n : int, optional
         The number of records to plan for: under replace the public one; under add-remove a guess of the number that the
         release measures, or left out where `n0` declares it.
-    progress : Progress, optional
-        Receives the progress of predictions.
+    progress : Progress or bool, optional
+        As of a release.
     compare : bool
         Whether `auto` also predicts the errors of algorithms that it never chooses.
 
@@ -135,7 +135,7 @@ def plan(
     >>> made.plan.algorithm, len(made.asked.workload), made.asked.terms.delta
     ('projection', 12, 1e-09)
     """
-    progress = progress or Silent()
+    progress = shown_progress(progress)
     given = Terms.of(algorithm, **{"accept_draft": True, **terms})
     size = _size(given, n)
     asked = prepare(given, schema, workload, progress, size)
@@ -265,7 +265,7 @@ def by_epsilon(
     workload: Workload | str | None = None,
     *,
     epsilons: Sequence[float],
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **terms: Any,
 ) -> list[dict[str, Any]]:
     """Return for each epsilon the algorithm that is chosen and its predicted errors, beside those of trivial baselines.
@@ -276,7 +276,7 @@ def by_epsilon(
     """
     if not epsilons:
         raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
-    ordered, progress = sorted(set(epsilons)), progress or Silent()
+    ordered, progress = sorted(set(epsilons)), shown_progress(progress)
     if workload is None:
         middle = {**terms, "epsilon": ordered[len(ordered) // 2]}
         n, algorithm = middle.pop("n", None), middle.pop("algorithm", AUTO)
@@ -285,7 +285,7 @@ def by_epsilon(
     rows = []
     for epsilon in ordered:
         progress.note(f"predicting the errors at epsilon {epsilon:g}")
-        made = plan(schema, workload, epsilon=epsilon, **{"predict": True, **terms})
+        made = plan(schema, workload, epsilon=epsilon, progress=False, **{"predict": True, **terms})
         predicted = made.statement["predicted"] or {}
         rows.append(
             {

@@ -34,7 +34,7 @@ from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -55,7 +55,7 @@ def release(
     plan: Planned | str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
     **terms: Any,
@@ -80,8 +80,8 @@ def release(
         `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
         else the one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
         beside it as keywords.
-    progress : Progress, optional
-        Receives the progress of stages and rounds.
+    progress : Progress or bool, optional
+        Receives the progress of stages and rounds. If left out it is shown in notebooks; False shows nothing.
     engine : str
         Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
         "dask:tls://host:8786" (by worker processes). The release does not depend on it.
@@ -98,7 +98,7 @@ def release(
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
-    progress = progress or Silent()
+    progress = shown_progress(progress)
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
@@ -193,7 +193,7 @@ def resume(
     folder: str | os.PathLike[str],
     table: AnyTable | AnyBinaryTable,
     *,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     reading: TableReading | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
@@ -205,7 +205,7 @@ def resume(
     owner's budget over many releases needs that budget again; nothing is reserved twice. One that
     began with a solver of its own, which is not registered, needs that `solver` again.
     """
-    progress = progress or Silent()
+    progress = shown_progress(progress)
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import scipy.sparse
 
 import dpopt
 from dpopt.algorithms.replay import differing_files
+from dpopt.releases.progress import NotebookProgress, Silent, shown_progress, stage
 
 SCHEMA = dpopt.Schema(
     (
@@ -272,3 +275,50 @@ def test_edges_may_be_an_array_of_two_columns() -> None:
     edges = np.array([[1, 2], [2, 3], [3, 4]])
     with pytest.warns(dpopt.errors.PrivacyWarning):
         assert dpopt.degrees(edges, nodes=5, epsilon=1e5).answer(2) == 2
+
+
+CELL = """
+import dpopt, pandas
+schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+table = pandas.DataFrame({"smoker": [True, False] * 500})
+made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=0, algorithm="projection"%s)
+"""
+
+
+def test_a_notebook_shows_progress_unless_it_is_told_not_to(tmp_path: Path) -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    cells = [nbformat.v4.new_code_cell(CELL % more) for more in ("", ", progress=False")]
+    notebook = nbformat.v4.new_notebook(cells=[*cells, nbformat.v4.new_code_cell("made")])
+    where = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, kernel_name="python3", timeout=120, resources=where).execute()
+    shown, silent, value = (cell.outputs for cell in notebook.cells)
+    (drawn,) = shown
+    assert "the number of records, " in drawn.data["text/html"]
+    assert "progress" not in drawn.data["text/html"]  # the bar goes when the last stage has ended
+    assert silent == []
+    assert value[0].data["text/html"].count("<tr>") == 6
+
+
+def test_progress_in_a_notebook_keeps_nothing_that_depends_on_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[str] = []
+    place = SimpleNamespace(update=drawn.append)
+    display = SimpleNamespace(HTML=str, display=lambda html, display_id: place)
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    assert type(shown_progress(False)) is Silent
+    progress = shown_progress(None)
+    assert isinstance(progress, NotebookProgress)
+    progress.APART = 0  # every drawing
+    with stage(progress, "<fitting>"):
+        progress.share(0.25)
+        progress.round(3, 4, 0.5)
+        progress.step(4, 4, "a <b> step")
+        progress.note("public")
+        progress.owner_note("3 rows break a rule")
+    assert 'value="0.250"' in drawn[1]
+    assert "&lt;fitting&gt;" in drawn[1]
+    assert "4 of 4, a &lt;b&gt; step" in drawn[3]
+    assert drawn[-1] == "public"
+    assert not any("rule" in one for one in drawn)
