@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from dpopt.algorithms.replay import replay as replay
     from dpopt.algorithms.synthesize import release as release
     from dpopt.algorithms.synthesize import resume as resume
+    from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
@@ -128,6 +129,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "SepFEM": "dpopt.algorithms.options",
     "SmallDatabase": "dpopt.algorithms.options",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
+    "Synthesizer": "dpopt.algorithms.synthesizer",
     "TableReading": "dpopt.private.readers.table_reading",
     "Workload": "dpopt.queries.workloads.workload",
     "bit_table": "dpopt.private.readers.binary.bit_file",

@@ -322,3 +322,31 @@ def test_progress_in_a_notebook_keeps_nothing_that_depends_on_the_table(
     assert "4 of 4, a &lt;b&gt; step" in drawn[3]
     assert drawn[-1] == "public"
     assert not any("rule" in one for one in drawn)
+
+
+def test_a_synthesizer_is_an_estimator_in_the_eyes_of_scikit_learn() -> None:
+    sklearn = pytest.importorskip("sklearn.base")
+    asked = dpopt.Synthesizer(SCHEMA, "marginals:2", **ASKED)
+    again = sklearn.clone(asked)
+    assert again is not asked
+    assert again.get_params() == {"schema": SCHEMA, "workload": "marginals:2", **ASKED}
+    assert again.set_params(epsilon=2, workload="marginals:1").get_params()["epsilon"] == 2
+    assert asked.get_params()["epsilon"] == 1
+    assert not hasattr(again, "release_")
+
+
+def test_a_synthesizer_gives_as_many_rows_as_are_asked_for() -> None:
+    fitted = dpopt.Synthesizer(SCHEMA, "marginals:2", **{**ASKED, "epsilon": 100, "n0": 1000}).fit(TABLE)
+    assert len(fitted.sample()) == 1000
+    for number in (1, 40, 3000):
+        rows = fitted.sample(number)
+        assert rows.equals(fitted.sample(number))
+        assert list(rows.columns) == ["smoker", "age"]
+        assert len(rows) == number
+        assert abs(rows["smoker"].mean() - 0.5) <= 0.5 / number + 0.02
+    with pytest.raises(dpopt.DpoptError, match="at least 1"):
+        fitted.sample(0)
+    with pytest.raises(TypeError, match="whole number"):
+        fitted.sample("many")  # type: ignore[arg-type]
+    with pytest.raises(dpopt.DpoptError, match="no option"):
+        dpopt.Synthesizer(SCHEMA, nothing=1).fit(TABLE)
