@@ -40,6 +40,17 @@ class Planned(Shown):
         For the number of records that was given.
     statement : Mapping
         What is known of it, as a release states it: proven and predicted errors.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> made = plan(Schema.binary(3), "marginals:2", n=1000, epsilon=1, algorithm="projection")
+    >>> made.chosen["algorithm"], sorted(made.to_json())[:3]
+    ('projection', ['dpopt_request', 'form', 'planned'])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made.save(f"{folder}/plan.json")
+    ...     len(read_planned(f"{folder}/plan.json").workload)
+    12
     """
 
     asked: Asked

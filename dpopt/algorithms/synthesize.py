@@ -97,6 +97,15 @@ def release(
     ------
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, algorithm="projection")
+    >>> made.chosen["algorithm"], list(made.to_pandas().columns)
+    ('projection', ['smoker'])
     """
     progress = shown_progress(progress)
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
@@ -204,6 +213,17 @@ def resume(
     It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
     owner's budget over many releases needs that budget again; nothing is reserved twice. One that
     began with a solver of its own, which is not registered, needs that `solver` again.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +ELLIPSIS
+    ...     made = dpopt.release(table, schema, "marginals:1", epsilon=1, out=f"{folder}/release")
+    ...     dpopt.resume(f"{folder}/release", table)
+    Traceback (most recent call last):
+    dpopt.errors.ReleaseFolderError: the run in ... has ended; there is nothing to resume
     """
     progress = shown_progress(progress)
     refuse_ended(Path(folder))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import inspect
+import io
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -350,3 +355,58 @@ def test_a_synthesizer_gives_as_many_rows_as_are_asked_for() -> None:
         fitted.sample("many")  # type: ignore[arg-type]
     with pytest.raises(dpopt.DpoptError, match="no option"):
         dpopt.Synthesizer(SCHEMA, nothing=1).fit(TABLE)
+
+
+PUBLIC = sorted(set(dpopt.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_shows_how_it_is_used(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    value = inspect.unwrap(getattr(dpopt, name))
+    module = importlib.import_module(value.__module__)
+    # `module=False`: methods that are wrapped are shown too.
+    shown = doctest.DocTestFinder().find(value, name, module=False, globs=vars(module).copy())
+    examples = [example for one in shown for example in one.examples]
+    assert examples, "a public name has an example in its docstring"
+    assert not any(doctest.SKIP in example.options for example in examples)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    said = io.StringIO()
+    failed = sum(runner.run(one, out=said.write).failed for one in shown)
+    assert failed == 0, said.getvalue()
+
+
+SCRIPT = """
+from pathlib import Path
+
+import dpopt
+
+schema = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 50, 100)),))
+draft: dpopt.Schema = dpopt.infer_schema("table.csv").schema
+workload: dpopt.Workload = dpopt.parse_workload("marginals:1", schema)
+planned: dpopt.Planned = dpopt.plan(schema, workload, n=1000, epsilon=1)
+made: dpopt.SyntheticRelease = dpopt.release("table.csv", plan=planned, progress=False, out=Path("out"))
+algorithm: object = made.chosen["algorithm"]
+rows: int = len(made.sample(10)) + len(dpopt.Synthesizer(schema, epsilon=1.5).fit("table.csv").sample())
+made.save("folder")
+report: str = made.report()
+errors: float = dpopt.evaluate(made, "table.csv", schema=None)["mean_error"]
+histogram = dpopt.histogram("table.csv", schema, "age", epsilon=1, budget=dpopt.BudgetLedger("owner.budget"))
+count: float = histogram.answer("0:50").value
+text: str = repr(histogram)
+dpopt.histogram("table.csv", schema, "age", epsilon="1")  # wrong: a text
+dpopt.release("table.csv", 3, epsilon=1)  # wrong: no schema
+dpopt.histogram("table.csv", schema, "age", epsilonn=1)  # wrong: no such option
+"""
+
+
+@pytest.mark.slow
+def test_the_script_of_a_user_is_checked_strictly_and_what_is_wrong_is_found(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
+    wrong = {number for number, line in enumerate(SCRIPT.splitlines(), start=1) if "# wrong" in line}
+    assert found == wrong, done.stdout

@@ -262,6 +262,17 @@ def grow(
     ------
     DpoptError
         For whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw may have been seen.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> days = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, edges=tuple(range(31)))
+    >>> schema, visits = dpopt.Schema((days,)), pandas.DataFrame({"day": [0, 1, 1, 2] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = dpopt.prefixes(visits, schema, "day", steps=2, out=f"{folder}/visits.jsonl", rho=1)
+    ...     later = dpopt.grow(f"{folder}/visits.jsonl", visits, schema, "day", steps=3)
+    >>> first.noisy.size, later.noisy.size
+    (2, 3)
     """
     request = _asked(asked)
     journal, contents = FileJournal.reopen(Path(file))
