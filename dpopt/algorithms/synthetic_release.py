@@ -77,8 +77,19 @@ class SyntheticRelease(Shown):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made.save(f"{folder}/release")
     ...     again = dpopt.replay(f"{folder}/release", f"{folder}/again")
-    >>> list(again.to_pandas().columns) == list(made.to_pandas().columns)
+    >>> again.to_pandas().equals(made.to_pandas()), made.answers().shape, list(made.numbers())
+    (True, (2,), [])
+    >>> "<html" in made.report()
     True
+    >>> wide = dpopt.release(
+    ...     table.to_numpy(),
+    ...     dpopt.Schema.binary(1),
+    ...     "marginals:1",
+    ...     epsilon=1,
+    ...     algorithm=dpopt.DualQuery(rounds=3),
+    ... )
+    >>> wide.to_sparse()[0].shape[1], wide.best_response(1).name
+    (1, 'best_response')
     """
 
     job: Job

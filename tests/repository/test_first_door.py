@@ -22,6 +22,8 @@ import scipy.sparse
 import dpopt
 from dpopt.algorithms.replay import differing_files
 from dpopt.releases.progress import NotebookProgress, Silent, shown_progress, stage
+from dpopt.synopses.any_synopsis import KINDS as SYNOPSES
+from dpopt.synopses.histograms.prefixes import Prefixes
 
 SCHEMA = dpopt.Schema(
     (
@@ -357,15 +359,17 @@ def test_a_synthesizer_gives_as_many_rows_as_are_asked_for() -> None:
         dpopt.Synthesizer(SCHEMA, nothing=1).fit(TABLE)
 
 
-PUBLIC = sorted(set(dpopt.__all__) - {"__version__"})
+PUBLIC = {name: getattr(dpopt, name) for name in sorted(set(dpopt.__all__) - {"__version__"})}
+RETURNED = {kind.__name__: kind for kind in (*SYNOPSES.values(), Prefixes)}
+"""What public functions return and is no public name."""
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_every_public_name_shows_how_it_is_used(
+@pytest.mark.parametrize("name", [*PUBLIC, *RETURNED])
+def test_every_public_name_and_what_is_returned_shows_how_it_is_used(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    value = inspect.unwrap(getattr(dpopt, name))
+    value = inspect.unwrap({**PUBLIC, **RETURNED}[name])
     module = importlib.import_module(value.__module__)
     # `module=False`: methods that are wrapped are shown too.
     shown = doctest.DocTestFinder().find(value, name, module=False, globs=vars(module).copy())

@@ -123,6 +123,17 @@ class Prefixes(Shown):
         The noisy rows of the steps so far.
     privacy : Mapping
         What was spent, charge by charge.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> days = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, edges=tuple(range(31)))
+    >>> schema, visits = dpopt.Schema((days,)), pandas.DataFrame({"day": [0, 1, 1, 2] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = dpopt.prefixes(visits, schema, "day", steps=2, out=f"{folder}/visits.jsonl", rho=1)
+    ...     again = Prefixes.read(f"{folder}/visits.jsonl")
+    >>> again.answer(2) == made.answer(2), abs(made.answer(2).value - 1500) < 50
+    (True, True)
     """
 
     plan: PrefixPlan
