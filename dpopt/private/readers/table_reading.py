@@ -70,8 +70,8 @@ def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
 def _checked(policy: OnInvalid) -> OnInvalid:
     if OnInvalid.OTHER in policy and OnInvalid.DROP in policy:
         raise SchemaError(
-            f"{policy.text!r} for --on-invalid: a record that does not fit is counted in a bucket ('other') or not at all ('drop'); "
-            "choose one"
+            f"{policy.text!r} for --on-invalid: a record that does not fit is counted in a bucket ('other') or not at all "
+            "('drop'); choose one"
         )
     return policy
 
