@@ -18,6 +18,7 @@ algorithms    releases of records: plan, run, release
 synopses      releases that answer queries, without records: histograms, intervals, summaries, ...
 comparison    solvers compared on the same problems
 reports       a release as a page for people, with or without its table
+studio        a page on this machine, for owners who do not use a shell
 cli           the command line
 files         reading and writing files, with limits
 html_pages    one page of HTML from a template and values
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from dpopt.algorithms.replay import replay as replay
     from dpopt.algorithms.synthesize import release as release
     from dpopt.algorithms.synthesize import resume as resume
-    from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
@@ -128,7 +128,6 @@ _PUBLIC_NAMES: dict[str, str] = {
     "SchemaDraft": "dpopt.private.drafts.infer_schema",
     "SepFEM": "dpopt.algorithms.options",
     "SmallDatabase": "dpopt.algorithms.options",
-    "Synthesizer": "dpopt.algorithms.synthesizer",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "TableReading": "dpopt.private.readers.table_reading",
     "Workload": "dpopt.queries.workloads.workload",
@@ -164,7 +163,7 @@ _PUBLIC_NAMES: dict[str, str] = {
 _ROOMS = (
     "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files", "html_pages",
     "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases", "reports",
-    "schema", "solvers", "synopses", "threads", "transcript", "version",
+    "schema", "solvers", "studio", "synopses", "threads", "transcript", "version",
 )  # fmt: skip
 
 __all__ = ["__version__", *_PUBLIC_NAMES]  # noqa: PLE0604  the names are strings

@@ -60,15 +60,7 @@ def _as_keyword(found: re.Match[str]) -> str:
 
 
 class DpoptError(Exception):
-    """Root of every error of dpopt.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.parse_workload("marginal", dpopt.Schema.binary(2))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    dpopt.errors.WorkloadError: the workload 'marginal' has no known form; expected ...
-    """
+    """Root of every error of dpopt."""
 
     def __str__(self) -> str:
         """Return the message, with options as the shell or as Python names them."""

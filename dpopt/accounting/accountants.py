@@ -64,11 +64,6 @@ class Accountant(enum.Enum):
     2020 (a bounded-range mechanism is a post-processing of generalised randomised response).
 
     All five hold under the one neighbouring relation that the charges share.
-
-    Examples
-    --------
-    >>> Accountant("zcdp")
-    <Accountant.ZCDP: 'zcdp'>
     """
 
     PURE = "pure"

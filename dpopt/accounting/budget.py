@@ -79,11 +79,6 @@ class Budget(Shown):
     AccountingError
         Both or neither of epsilon and rho; a number out of range; rho with another accountant; an earlier charge that cannot
         be composed so.
-
-    Examples
-    --------
-    >>> Budget(1.0, 1e-6, None, Accountant.ZCDP).describe()
-    "epsilon = 1.0 at delta = 1e-06 (accountant 'zcdp')"
     """
 
     epsilon: float | None

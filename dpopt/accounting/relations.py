@@ -17,11 +17,6 @@ class NeighbouringRelation(enum.Enum):
 
     A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4
     rho). The two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.md.
-
-    Examples
-    --------
-    >>> NeighbouringRelation("add-remove").describe()
-    'one record more or less (add-remove)'
     """
 
     REPLACE_ONE = "replace"

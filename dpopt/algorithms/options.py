@@ -267,11 +267,6 @@ class Auto(Options):
     """Projection where it measures residuals, else the algorithm with the least predicted mean error, by public values.
 
     Candidates get the options that they have, too.
-
-    Examples
-    --------
-    >>> Auto().algorithm
-    'auto'
     """
 
     algorithm = AUTO
@@ -313,13 +308,7 @@ class DrawnOptions(PlayedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DualQuery(DrawnOptions):
-    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them.
-
-    Examples
-    --------
-    >>> DualQuery(rounds=100).rounds
-    100
-    """
+    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them."""
 
     algorithm = "dualquery"
     plan_by: Annotated[
@@ -334,26 +323,14 @@ class DualQuery(DrawnOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DQRS(DrawnOptions):
-    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper.
-
-    Examples
-    --------
-    >>> DQRS(rounds=10).rounds
-    10
-    """
+    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper."""
 
     algorithm = "dqrs"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FEM(PlayedOptions):
-    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards.
-
-    Examples
-    --------
-    >>> FEM(rounds=10).rounds
-    10
-    """
+    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards."""
 
     algorithm = "fem"
     draws: Annotated[
@@ -363,26 +340,14 @@ class FEM(PlayedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SepFEM(FEM):
-    """FEM with rewards of every query apart.
-
-    Examples
-    --------
-    >>> SepFEM(rounds=10).rounds
-    10
-    """
+    """FEM with rewards of every query apart."""
 
     algorithm = "sepfem"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Projection(Options):
-    """What the workload counts is measured with noise, and records are fitted to it.
-
-    Examples
-    --------
-    >>> Projection(measure="counts").measure
-    'counts'
-    """
+    """What the workload counts is measured with noise, and records are fitted to it."""
 
     algorithm = "projection"
     measure: Annotated[
@@ -470,13 +435,7 @@ class Projection(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(Options):
-    """MWEM: multiplicative weights on a distribution over all possible records.
-
-    Examples
-    --------
-    >>> MWEM(rounds=10).rounds
-    10
-    """
+    """MWEM: multiplicative weights on a distribution over all possible records."""
 
     algorithm = "mwem"
     rounds: Rounds = None
@@ -536,13 +495,7 @@ class MWEM(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PMW(MWEM):
-    """PMW: multiplicative weights, stopped when the selected query is answered well.
-
-    Examples
-    --------
-    >>> PMW(rounds=10).rounds
-    10
-    """
+    """PMW: multiplicative weights, stopped when the selected query is answered well."""
 
     algorithm = "pmw"
     rounds: Annotated[
@@ -567,13 +520,7 @@ class PMW(MWEM):
 
 @dataclass(frozen=True, kw_only=True)
 class SmallDatabase(Options):
-    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error.
-
-    Examples
-    --------
-    >>> SmallDatabase(records=50).records
-    50
-    """
+    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error."""
 
     algorithm = "smalldb"
     records: Annotated[
@@ -585,13 +532,7 @@ class SmallDatabase(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Options):
-    """A noisy answer to every query, and no records.
-
-    Examples
-    --------
-    >>> Noise().algorithm
-    'noise'
-    """
+    """A noisy answer to every query, and no records."""
 
     algorithm = "noise"
     answers_only = True
@@ -631,13 +572,6 @@ class PlanRequest(Generic[OptionsT_co]):
         Share of the budget for numbers within bins; None is the usual one where there are such bins.
     on_candidate : callable
         Called with the number of the plan that is simulated next, and how many there are.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> budget = dpopt.Budget(1.0, 1e-6, None, dpopt.Accountant.ZCDP)
-    >>> PlanRequest(1000, dpopt.NeighbouringRelation.ADD_REMOVE, budget, FEM()).size
-    1000
     """
 
     size: int

@@ -21,7 +21,7 @@ from dpopt.html_pages.shown import Shown
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.measured_size import with_size_measured
 from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress, shown_progress
+from dpopt.releases.progress import Progress, Silent
 from dpopt.schema.schema import Schema
 
 WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
@@ -40,17 +40,6 @@ class Planned(Shown):
         For the number of records that was given.
     statement : Mapping
         What is known of it, as a release states it: proven and predicted errors.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> made = plan(Schema.binary(3), "marginals:2", n=1000, epsilon=1, algorithm="projection")
-    >>> made.chosen["algorithm"], sorted(made.to_json())[:3]
-    ('projection', ['dpopt_request', 'form', 'planned'])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made.save(f"{folder}/plan.json")
-    ...     len(read_planned(f"{folder}/plan.json").workload)
-    12
     """
 
     asked: Asked
@@ -116,7 +105,7 @@ def plan(
     *,
     n: int | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | bool | None = None,
+    progress: Progress | None = None,
     compare: bool = False,
     **terms: Any,
 ) -> Planned:
@@ -129,8 +118,8 @@ def plan(
     n : int, optional
         The number of records to plan for: under replace the public one; under add-remove a guess of the number that the
         release measures, or left out where `n0` declares it.
-    progress : Progress or bool, optional
-        As of a release.
+    progress : Progress, optional
+        Receives the progress of predictions.
     compare : bool
         Whether `auto` also predicts the errors of algorithms that it never chooses.
 
@@ -146,7 +135,7 @@ def plan(
     >>> made.plan.algorithm, len(made.asked.workload), made.asked.terms.delta
     ('projection', 12, 1e-09)
     """
-    progress = shown_progress(progress)
+    progress = progress or Silent()
     given = Terms.of(algorithm, **{"accept_draft": True, **terms})
     size = _size(given, n)
     asked = prepare(given, schema, workload, progress, size)
@@ -276,7 +265,7 @@ def by_epsilon(
     workload: Workload | str | None = None,
     *,
     epsilons: Sequence[float],
-    progress: Progress | bool | None = None,
+    progress: Progress | None = None,
     **terms: Any,
 ) -> list[dict[str, Any]]:
     """Return for each epsilon the algorithm that is chosen and its predicted errors, beside those of trivial baselines.
@@ -287,7 +276,7 @@ def by_epsilon(
     """
     if not epsilons:
         raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
-    ordered, progress = sorted(set(epsilons)), shown_progress(progress)
+    ordered, progress = sorted(set(epsilons)), progress or Silent()
     if workload is None:
         middle = {**terms, "epsilon": ordered[len(ordered) // 2]}
         n, algorithm = middle.pop("n", None), middle.pop("algorithm", AUTO)
@@ -296,7 +285,7 @@ def by_epsilon(
     rows = []
     for epsilon in ordered:
         progress.note(f"predicting the errors at epsilon {epsilon:g}")
-        made = plan(schema, workload, epsilon=epsilon, progress=False, **{"predict": True, **terms})
+        made = plan(schema, workload, epsilon=epsilon, **{"predict": True, **terms})
         predicted = made.statement["predicted"] or {}
         rows.append(
             {

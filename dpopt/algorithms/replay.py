@@ -34,17 +34,6 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
         If the run has not ended, or what is on file contradicts itself.
     ReleaseFolderError
         If `target` is not empty or cannot be written.
-
-    Examples
-    --------
-    >>> import dpopt, pandas, tempfile
-    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = dpopt.release(table, schema, "marginals:1", epsilon=1, out=f"{folder}/release")
-    ...     again = dpopt.replay(f"{folder}/release", f"{folder}/again")
-    >>> again.to_pandas().equals(made.to_pandas())
-    True
     """
     place, copy = Path(folder), Path(target)
     job, outcome = _rebuilt(place)

@@ -34,7 +34,7 @@ from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize
-from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -55,7 +55,7 @@ def release(
     plan: Planned | str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | bool | None = None,
+    progress: Progress | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
     **terms: Any,
@@ -80,8 +80,8 @@ def release(
         `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
         else the one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
         beside it as keywords.
-    progress : Progress or bool, optional
-        Receives the progress of stages and rounds. If left out it is shown in notebooks; False shows nothing.
+    progress : Progress, optional
+        Receives the progress of stages and rounds.
     engine : str
         Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
         "dask:tls://host:8786" (by worker processes). The release does not depend on it.
@@ -97,17 +97,8 @@ def release(
     ------
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
-    >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, algorithm="projection")
-    >>> made.chosen["algorithm"], list(made.to_pandas().columns)
-    ('projection', ['smoker'])
     """
-    progress = shown_progress(progress)
+    progress = progress or Silent()
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
@@ -202,7 +193,7 @@ def resume(
     folder: str | os.PathLike[str],
     table: AnyTable | AnyBinaryTable,
     *,
-    progress: Progress | bool | None = None,
+    progress: Progress | None = None,
     reading: TableReading | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
@@ -213,19 +204,8 @@ def resume(
     It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
     owner's budget over many releases needs that budget again; nothing is reserved twice. One that
     began with a solver of its own, which is not registered, needs that `solver` again.
-
-    Examples
-    --------
-    >>> import dpopt, pandas, tempfile
-    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
-    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +ELLIPSIS
-    ...     made = dpopt.release(table, schema, "marginals:1", epsilon=1, out=f"{folder}/release")
-    ...     dpopt.resume(f"{folder}/release", table)
-    Traceback (most recent call last):
-    dpopt.errors.ReleaseFolderError: the run in ... has ended; there is nothing to resume
     """
-    progress = shown_progress(progress)
+    progress = progress or Silent()
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)

@@ -51,7 +51,7 @@ def warnings_shown() -> Iterator[None]:
 ORDER = (
     "demo", "schema", "budget", "plan", "release", "resume", "replay", "certify", "reweight", "evaluate", "report", "inspect",
     "histogram", "prefixes", "grid", "intervals", "halfspaces", "degrees", "sorted", "summary", "lists", "polynomial",
-    "model", "compare", "solvers",
+    "studio", "model", "compare", "solvers",
 )  # fmt: skip
 """Commands in the order of their use."""
 

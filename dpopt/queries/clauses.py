@@ -55,13 +55,6 @@ class Clauses:
     WorkloadError
         If shapes do not fit, an attribute occurs twice in one clause, padding stands before a literal or is not
         zero, or a mask has a bit above the width of its clause.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> clauses = dpopt.parse_workload("marginals:1", dpopt.Schema.binary(2)).clauses
-    >>> len(clauses), clauses.describe(3, dpopt.Schema.binary(2))
-    (4, 'item1 = 1')
     """
 
     attributes: NDArray[np.int32]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from html import escape
 from typing import Protocol
 
 Figures = Mapping[str, str | int | float | bool | None]
@@ -153,80 +151,6 @@ class Pace:
         if done <= share or now <= begun:
             return None
         return max(0.0, 1.0 - done) * (now - begun) / (done - share)
-
-
-def shown_progress(progress: Progress | bool | None) -> Progress:  # noqa: FBT001  as users give it
-    """Return who is told of a run: the one that is given; else, unless it is False, the notebook that began the run."""
-    if progress is None or isinstance(progress, bool):
-        return NotebookProgress() if progress is not False and _in_notebook() else Silent()
-    return progress
-
-
-def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook; IPython is not imported for it."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
-
-
-class NotebookProgress(Silent):
-    """Shows stages, shares and notes below a cell of a notebook, in one place that is drawn again.
-
-    A notebook is kept on file, and may be published: what depends on the table (`owner_note`) is not shown, and no time stays
-    once a stage has ended.
-    """
-
-    APART = 0.2
-    """Seconds between two drawings of one stage."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._notes: list[str] = []
-        self._before = 0.0
-        self._pace = Pace(0.0)
-        self._display = sys.modules["IPython"].display
-        self._place = self._display.display(self._display.HTML(""), display_id=True)
-
-    def note(self, text: str) -> None:
-        """Show a note."""
-        self._notes.append(text)
-        self._draw("")
-
-    def begin(self, stage: str) -> None:
-        """Show a new bar."""
-        super().begin(stage)
-        self._pace = Pace(time.perf_counter())
-        self._draw(f"{escape(stage)} <progress></progress>")
-
-    def share(self, done: float) -> None:
-        """Move the bar."""
-        self._move(done, "")
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        """Move the bar of the rounds."""
-        self._move(number / rounds, f"{number:,} of {rounds:,}")
-
-    def step(self, number: int, steps: int, what: str) -> None:
-        """Move the bar and show what was done."""
-        self._move(number / steps, f"{number:,} of {steps:,}, {what}")
-
-    def end(self, stage: str) -> None:
-        """Remove the bar."""
-        super().end(stage)
-        self._draw("")
-
-    def _move(self, done: float, text: str) -> None:
-        now = time.perf_counter()
-        left = self._pace.seconds_left(done, now)
-        if now - self._before < self.APART or not self._begun:
-            return
-        self._before = now
-        waiting = "" if left is None else f" {left:,.0f} s left"
-        name = escape(list(self._begun)[-1])
-        self._draw(f'{name} <progress value="{done:.3f}"></progress> {escape(text)}{waiting}')
-
-    def _draw(self, bar: str) -> None:
-        lines = [*map(escape, self._notes), *([bar] if bar else [])]
-        self._place.update(self._display.HTML("<br>".join(lines)))
 
 
 @contextmanager

@@ -17,13 +17,7 @@ LARGEST_SIZE = 65_535
 
 
 class AttributeKind(enum.Enum):
-    """What kind of values an attribute has.
-
-    Examples
-    --------
-    >>> AttributeKind("numeric")
-    <AttributeKind.NUMERIC: 'numeric'>
-    """
+    """What kind of values an attribute has."""
 
     CATEGORICAL = "categorical"
     BOOLEAN = "boolean"
@@ -70,12 +64,6 @@ class Attribute:
     ------
     SchemaError
         If the declaration contradicts itself; the message names the attribute.
-
-    Examples
-    --------
-    >>> age = Attribute("age", AttributeKind.NUMERIC, edges=(0, 18, 65, 120), integer=True)
-    >>> age.size, age.label(1), age.midpoints()
-    (3, '[18, 65)', (9.0, 41.0, 92.0))
     """
 
     name: str

@@ -76,23 +76,6 @@ class Schema(Shown):
     ------
     SchemaError
         If there is no attribute, two have the same name, or a rule names what is not there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> smoker = Attribute("smoker", AttributeKind.BOOLEAN)
-    >>> schema = Schema((smoker, Attribute("sex", AttributeKind.CATEGORICAL, values=("f", "m"))))
-    >>> schema
-    Schema(2 attributes: 'smoker', 'sex')
-    >>> schema.index("sex"), schema.circuit().number_of_rules, schema.as_bits().names[2:]
-    (1, 0, ('sex=f', 'sex=m'))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     schema.write(f"{folder}/schema.json")
-    ...     again = Schema.read(f"{folder}/schema.json")
-    >>> again == schema == Schema.from_json(schema.to_json()), again.fingerprint() == schema.fingerprint()
-    (True, True)
-    >>> Schema.binary(1000)
-    Schema(1,000 columns of zeros and ones)
     """
 
     attributes: Sequence[Attribute]

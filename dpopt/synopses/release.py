@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 
@@ -41,7 +41,7 @@ from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice
-from dpopt.releases.progress import Progress, Silent, shown_progress, stage
+from dpopt.releases.progress import Progress, Silent, stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.synopses.solved import WithModels
@@ -74,8 +74,8 @@ class Asked(TypedDict, total=False):
         How the table is read.
     accept_draft : bool
         Whether a drafted, unreviewed schema may be used.
-    progress : Progress or bool
-        Receives the progress of stages. If left out it is shown in notebooks; False shows nothing.
+    progress : Progress
+        Receives the progress of stages.
     budget : BudgetLedger
         The owner's budget over many releases, from which this one is paid.
     """
@@ -86,7 +86,7 @@ class Asked(TypedDict, total=False):
     neighbours: str
     reading: TableReading
     accept_draft: bool
-    progress: Progress | bool | None
+    progress: Progress | None
     budget: BudgetLedger | None
 
 
@@ -221,15 +221,10 @@ class Request:
     neighbours: str = "add-remove"
     reading: TableReading = AS_USUAL
     accept_draft: bool = False
-    progress: Progress | bool | None = None
+    progress: Progress | None = None
     budget: BudgetLedger | None = None
     solver: str | Solver | None = None
     seconds: float | None = None
-    stages: Progress = field(init=False)
-    """Where the stages of the release are reported."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stages", shown_progress(self.progress))
 
     @property
     def relation(self) -> NeighbouringRelation:
@@ -241,6 +236,11 @@ class Request:
     def replaced(self) -> bool:
         """Whether the number of records is public, and read off the table."""
         return self.relation is NeighbouringRelation.REPLACE_ONE
+
+    @property
+    def stages(self) -> Progress:
+        """Where the stages of the release are reported."""
+        return self.progress or Silent()
 
     def spending(self) -> Budget:
         """Return the budget of this release.
@@ -313,9 +313,9 @@ class Request:
         declared = self.declared(schema)
         only = Schema(self._attributes(declared, columns), reading=declared.reading)
         reading = named_by(table, self.reading, declared.names)
-        return BinCounts.of_columns(self.table(table, only, reading), columns)
+        return BinCounts.of_columns(replace(self, reading=reading).table(table, only), columns)
 
-    def table(self, table: AnyTable, schema: Schema, reading: TableReading | None = None) -> PrivateDataset:
+    def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
         """Read a table. Private.
 
         Raises
@@ -324,7 +324,7 @@ class Request:
             If it cannot be read, or does not follow the schema; the message may quote it.
         """
         self.reading.check_relation(self.relation)
-        return read_table(table, schema, reading or self.reading)
+        return read_table(table, schema, self.reading)
 
     def refuse_reading(self, why: str) -> None:
         """Refuse options about the rows of records, where there are none.

@@ -61,14 +61,8 @@ class BudgetLedger(Shown):
 
     Examples
     --------
-    >>> import dpopt, pandas, tempfile
-    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     budget = dpopt.BudgetLedger.create(f"{folder}/owner.budget", epsilon=3, delta=1e-6)
-    ...     made = dpopt.release(table, schema, "marginals:1", budget=budget, epsilon=1, delta=1e-6)
-    ...     len(budget.contents().releases)
-    1
+    >>> budget = dpopt.BudgetLedger.create("owner.budget", epsilon=3, delta=1e-6)  # doctest: +SKIP
+    >>> dpopt.release("table.csv", schema, workload, budget=budget, epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
 
     path: Path

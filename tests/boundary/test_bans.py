@@ -21,7 +21,10 @@ FILES = source_files()
 BANS: dict[str, tuple[str, ...]] = {
     "random": (),
     "numpy.random": ("dpopt/private/mechanisms/randomness.py", "dpopt/public_random.py"),
-    "secrets": ("dpopt/private/mechanisms/randomness.py",),
+    "secrets": (
+        "dpopt/private/mechanisms/randomness.py",
+        "dpopt/studio/*.py",
+    ),  # tokens of pages are no private draws
     "os.urandom": ("dpopt/private/mechanisms/randomness.py",),
     "os.getrandom": ("dpopt/private/mechanisms/randomness.py",),
     "opendp": ("dpopt/private/mechanisms/*.py",),
@@ -51,6 +54,7 @@ BANS: dict[str, tuple[str, ...]] = {
         "dpopt/files/array_files.py",
         "dpopt/files/reading.py",
         "dpopt/releases/wide_output.py",
+        "dpopt/studio/application.py",
     ),
     # Files come to be in one place, which knows the umask and what is the owner's alone; folders in it are no files of users.
     "os.open": ("dpopt/files/written_files.py", "dpopt/transcript/*.py", "dpopt/solvers/*.py"),
@@ -59,7 +63,12 @@ BANS: dict[str, tuple[str, ...]] = {
     "os.umask": (),
     "shutil.copy": (),
     "shutil.copyfile": (),
-    "tempfile": ("dpopt/releases/folder_files.py", "dpopt/cli/commands/demo.py", "dpopt/solvers/*.py"),
+    "tempfile": (
+        "dpopt/releases/folder_files.py",
+        "dpopt/cli/commands/demo.py",
+        "dpopt/solvers/*.py",
+        "dpopt/studio/application.py",
+    ),
     # Records are at hand wherever a cluster is: one file reaches it.
     "cryptography": ("dpopt/private/engines/dask_workers.py",),
     "dask": ("dpopt/private/engines/dask_workers.py",),
@@ -143,6 +152,7 @@ def test_whole_files_are_read_by_the_strict_reader_only() -> None:
         "dpopt/private/readers/read_lists.py",
         "dpopt/algorithms/memory.py",
         "dpopt/machine.py",
+        "dpopt/studio/tables.py",
         "dpopt/transcript/journal.py",
         "dpopt/cli/commands/demo.py",
     )

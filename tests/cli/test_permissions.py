@@ -101,7 +101,7 @@ def writing_options() -> set[tuple[str, str]]:
 
 
 def test_every_option_that_writes_is_tried(tmp_path: Path) -> None:
-    """`demo` is left out: it calls what `release` and `replay` call."""
+    """`demo` and `studio` are left out: they call what `release` and `replay` call."""
     (tmp_path / "given").mkdir()
     tried = {
         (" ".join(str(word) for word in call[:length]), "-o" if word == "--out" else str(word))
@@ -110,7 +110,7 @@ def test_every_option_that_writes_is_tried(tmp_path: Path) -> None:
         for word in call
     }
     wanted = {(words, "-o" if option == "--out" else option) for words, option in writing_options()}
-    assert wanted - tried == {("demo", "--keep")}
+    assert wanted - tried == {("demo", "--keep"), ("studio", "--folder")}
 
 
 @pytest.mark.usefixtures("without_umask")

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import inspect
-import io
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,9 +14,6 @@ import scipy.sparse
 
 import dpopt
 from dpopt.algorithms.replay import differing_files
-from dpopt.releases.progress import NotebookProgress, Silent, shown_progress, stage
-from dpopt.synopses.any_synopsis import KINDS as SYNOPSES
-from dpopt.synopses.histograms.prefixes import Prefixes
 
 SCHEMA = dpopt.Schema(
     (
@@ -282,135 +272,3 @@ def test_edges_may_be_an_array_of_two_columns() -> None:
     edges = np.array([[1, 2], [2, 3], [3, 4]])
     with pytest.warns(dpopt.errors.PrivacyWarning):
         assert dpopt.degrees(edges, nodes=5, epsilon=1e5).answer(2) == 2
-
-
-CELL = """
-import dpopt, pandas
-schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-table = pandas.DataFrame({"smoker": [True, False] * 500})
-made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=0, algorithm="projection"%s)
-"""
-
-
-def test_a_notebook_shows_progress_unless_it_is_told_not_to(tmp_path: Path) -> None:
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    cells = [nbformat.v4.new_code_cell(CELL % more) for more in ("", ", progress=False")]
-    notebook = nbformat.v4.new_notebook(cells=[*cells, nbformat.v4.new_code_cell("made")])
-    where = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, kernel_name="python3", timeout=120, resources=where).execute()
-    shown, silent, value = (cell.outputs for cell in notebook.cells)
-    (drawn,) = shown
-    assert "the number of records, " in drawn.data["text/html"]
-    assert "progress" not in drawn.data["text/html"]  # the bar goes when the last stage has ended
-    assert silent == []
-    assert value[0].data["text/html"].count("<tr>") == 6
-
-
-def test_progress_in_a_notebook_keeps_nothing_that_depends_on_the_table(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn: list[str] = []
-    place = SimpleNamespace(update=drawn.append)
-    display = SimpleNamespace(HTML=str, display=lambda html, display_id: place)
-    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1), display=display)
-    monkeypatch.setitem(sys.modules, "IPython", kernel)
-    assert type(shown_progress(False)) is Silent
-    progress = shown_progress(None)
-    assert isinstance(progress, NotebookProgress)
-    progress.APART = 0  # every drawing
-    with stage(progress, "<fitting>"):
-        progress.share(0.25)
-        progress.round(3, 4, 0.5)
-        progress.step(4, 4, "a <b> step")
-        progress.note("public")
-        progress.owner_note("3 rows break a rule")
-    assert 'value="0.250"' in drawn[1]
-    assert "&lt;fitting&gt;" in drawn[1]
-    assert "4 of 4, a &lt;b&gt; step" in drawn[3]
-    assert drawn[-1] == "public"
-    assert not any("rule" in one for one in drawn)
-
-
-def test_a_synthesizer_is_an_estimator_in_the_eyes_of_scikit_learn() -> None:
-    sklearn = pytest.importorskip("sklearn.base")
-    asked = dpopt.Synthesizer(SCHEMA, "marginals:2", **ASKED)
-    again = sklearn.clone(asked)
-    assert again is not asked
-    assert again.get_params() == {"schema": SCHEMA, "workload": "marginals:2", **ASKED}
-    assert again.set_params(epsilon=2, workload="marginals:1").get_params()["epsilon"] == 2
-    assert asked.get_params()["epsilon"] == 1
-    assert not hasattr(again, "release_")
-
-
-def test_a_synthesizer_gives_as_many_rows_as_are_asked_for() -> None:
-    fitted = dpopt.Synthesizer(SCHEMA, "marginals:2", **{**ASKED, "epsilon": 100, "n0": 1000}).fit(TABLE)
-    assert len(fitted.sample()) == 1000
-    for number in (1, 40, 3000):
-        rows = fitted.sample(number)
-        assert rows.equals(fitted.sample(number))
-        assert list(rows.columns) == ["smoker", "age"]
-        assert len(rows) == number
-        assert abs(rows["smoker"].mean() - 0.5) <= 0.5 / number + 0.02
-    with pytest.raises(dpopt.DpoptError, match="at least 1"):
-        fitted.sample(0)
-    with pytest.raises(TypeError, match="whole number"):
-        fitted.sample("many")  # type: ignore[arg-type]
-    with pytest.raises(dpopt.DpoptError, match="no option"):
-        dpopt.Synthesizer(SCHEMA, nothing=1).fit(TABLE)
-
-
-PUBLIC = {name: getattr(dpopt, name) for name in sorted(set(dpopt.__all__) - {"__version__"})}
-RETURNED = {kind.__name__: kind for kind in (*SYNOPSES.values(), Prefixes)}
-"""What public functions return and is no public name."""
-
-
-@pytest.mark.parametrize("name", [*PUBLIC, *RETURNED])
-def test_every_public_name_and_what_is_returned_shows_how_it_is_used(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    value = inspect.unwrap({**PUBLIC, **RETURNED}[name])
-    module = importlib.import_module(value.__module__)
-    # `module=False`: methods that are wrapped are shown too.
-    shown = doctest.DocTestFinder().find(value, name, module=False, globs=vars(module).copy())
-    examples = [example for one in shown for example in one.examples]
-    assert examples, "a public name has an example in its docstring"
-    assert not any(doctest.SKIP in example.options for example in examples)
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    said = io.StringIO()
-    failed = sum(runner.run(one, out=said.write).failed for one in shown)
-    assert failed == 0, said.getvalue()
-
-
-SCRIPT = """
-from pathlib import Path
-
-import dpopt
-
-schema = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 50, 100)),))
-draft: dpopt.Schema = dpopt.infer_schema("table.csv").schema
-workload: dpopt.Workload = dpopt.parse_workload("marginals:1", schema)
-planned: dpopt.Planned = dpopt.plan(schema, workload, n=1000, epsilon=1)
-made: dpopt.SyntheticRelease = dpopt.release("table.csv", plan=planned, progress=False, out=Path("out"))
-algorithm: object = made.chosen["algorithm"]
-rows: int = len(made.sample(10)) + len(dpopt.Synthesizer(schema, epsilon=1.5).fit("table.csv").sample())
-made.save("folder")
-report: str = made.report()
-errors: float = dpopt.evaluate(made, "table.csv", schema=None)["mean_error"]
-histogram = dpopt.histogram("table.csv", schema, "age", epsilon=1, budget=dpopt.BudgetLedger("owner.budget"))
-count: float = histogram.answer("0:50").value
-text: str = repr(histogram)
-dpopt.histogram("table.csv", schema, "age", epsilon="1")  # wrong: a text
-dpopt.release("table.csv", 3, epsilon=1)  # wrong: no schema
-dpopt.histogram("table.csv", schema, "age", epsilonn=1)  # wrong: no such option
-"""
-
-
-@pytest.mark.slow
-def test_the_script_of_a_user_is_checked_strictly_and_what_is_wrong_is_found(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary", "script.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
-    wrong = {number for number, line in enumerate(SCRIPT.splitlines(), start=1) if "# wrong" in line}
-    assert found == wrong, done.stdout

@@ -156,15 +156,6 @@ def reweight_release(
         If the run has not ended, or what is on file contradicts itself.
     ReleaseFolderError
         If a folder cannot be read or written.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
-    >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, algorithm=dpopt.DualQuery(rounds=5))
-    >>> dpopt.reweight_release(made).distinct
-    2
     """
     from dpopt.algorithms.replay import load
 

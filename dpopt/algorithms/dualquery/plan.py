@@ -71,15 +71,6 @@ class DualQueryPlan(Plan):
         Its limit per round in seconds.
     size, relation, budget, solver, seed, chosen_by :
         As in `Plan`.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> made = dpopt.plan(
-    ...     dpopt.Schema.binary(5), "marginals:2", n=1000, epsilon=1, algorithm=dpopt.DualQuery(rounds=4)
-    ... )
-    >>> isinstance(made.plan, dpopt.DualQueryPlan), made.plan.rounds
-    (True, 4)
     """
 
     algorithm: ClassVar[str] = ALGORITHM  # type: ignore[misc]  # one for all plans of the class

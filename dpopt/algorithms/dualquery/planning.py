@@ -249,17 +249,6 @@ def make_plan(request: PlanRequest[DualQuery], workload: Workload) -> DualQueryP
         is too small for two rounds.
     AccountingError
         If the accountant has no figure for the plan.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> workload = dpopt.parse_workload("marginals:2", dpopt.Schema.binary(5))
-    >>> budget = dpopt.Budget(1.0, 1e-6, None, dpopt.Accountant.ZCDP)
-    >>> asked = dpopt.PlanRequest(
-    ...     1000, dpopt.NeighbouringRelation.ADD_REMOVE, budget, dpopt.DualQuery(rounds=4)
-    ... )
-    >>> dpopt.make_plan(asked, workload).rounds
-    4
     """
     base, asked = DualQueryPlan(**base_fields(request, len(workload.schema))), request.options
     extra = base.charges()[: 1 if base.one_way is not None else 0]

@@ -184,18 +184,6 @@ def predict_error(
     ------
     PlanError
         If a density is declared and an attribute has not two values, or a simulation would take as long as a run.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> workload = dpopt.parse_workload("marginals:2", dpopt.Schema.binary(5))
-    >>> budget = dpopt.Budget(1.0, 1e-6, None, dpopt.Accountant.ZCDP)
-    >>> asked = dpopt.PlanRequest(
-    ...     1000, dpopt.NeighbouringRelation.ADD_REMOVE, budget, dpopt.DualQuery(rounds=4)
-    ... )
-    >>> found = dpopt.predict_error(dpopt.make_plan(asked, workload), workload)
-    >>> 0 < found.mean_error <= found.max_error < 1
-    True
     """
     if has_binary_population(workload, density):
         return _predict_on_binary(plan, workload, runs, density, on_round)

@@ -6,5 +6,6 @@
 | schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | inspect.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `compare` |
 | certify.py | `dpopt certify`; `reweight`: maximum-likelihood weights for a finished run |
+| studio.py | `dpopt studio` |
 | model.py | `dpopt model list`, `show`, `export` and `solve` |
 """

@@ -61,7 +61,7 @@ def systematic_multiplicities(multiplicities: NDArray[np.int64], number: int) ->
     Examples
     --------
     >>> systematic_multiplicities(np.array([3, 1]), 6)
-    array([5, 1])
+    array([4, 2])
     """
     if number < 1:
         raise ProgramError(f"the number of rows must be at least 1, found {number}")

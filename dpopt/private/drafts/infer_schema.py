@@ -91,13 +91,6 @@ class SchemaDraft:
     rows : int
     title : str
         What the table is called.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> draft = infer_schema(pd.DataFrame({"smoker": ["yes", "no", "no"]}))
-    >>> draft.schema.draft, "smoker" in draft.to_html()
-    (True, True)
     """
 
     schema: Schema

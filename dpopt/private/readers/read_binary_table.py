@@ -74,11 +74,6 @@ def read_binary_table(
         owner of the table only.
     SchemaError
         If the schema is of another kind, or an option of `reading` does not suit the layout.
-
-    Examples
-    --------
-    >>> read_binary_table(np.eye(3), Schema.binary(3))
-    <PrivateDataset: contents refused>
     """
     if not schema.is_binary:
         raise SchemaError(

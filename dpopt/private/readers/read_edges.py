@@ -52,7 +52,7 @@ def read_degrees(
     how = reading or TableReading()
     if how.on_invalid not in {OnInvalid.ERROR, OnInvalid.DROP}:
         raise SchemaError(
-            f"{how.on_invalid.text!r} for --on-invalid: edges have no numbers to clip and no buckets; use error or drop"
+            f"on-invalid {how.on_invalid.text!r}: edges have no numbers to clip and no buckets; use error or drop"
         )
     source = _source(edges, columns, how)
     first, second = _ends(source, column_positions(source, columns or _ENDS), how)

@@ -59,19 +59,19 @@ def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
     for word in words:
         if word not in _WORDS:
             raise SchemaError(
-                f"found {word!r} for --on-invalid; expected error, clip, other, drop, clip,other or clip,drop"
+                f"--on-invalid: found {word!r}; expected error, clip, other, drop, clip,other or clip,drop"
             )
         policy |= _WORDS[word]
     if "error" in words and policy is not OnInvalid.ERROR:
-        raise SchemaError(f"{text!r} for --on-invalid: 'error' allows no repair; leave it out, or the others")
+        raise SchemaError(f"on-invalid {text!r}: 'error' allows no repair; leave it out, or the others")
     return _checked(policy)
 
 
 def _checked(policy: OnInvalid) -> OnInvalid:
     if OnInvalid.OTHER in policy and OnInvalid.DROP in policy:
         raise SchemaError(
-            f"{policy.text!r} for --on-invalid: a record that does not fit is counted in a bucket ('other') or not at all "
-            "('drop'); choose one"
+            f"on-invalid {policy.text!r}: a record that does not fit is counted in a bucket ('other') or not at all ('drop'); "
+            "choose one"
         )
     return policy
 

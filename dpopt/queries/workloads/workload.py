@@ -48,17 +48,6 @@ class Workload(Shown):
     ------
     WorkloadError
         If there is no query, a query does not fit the schema, or the fingerprint is another one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> workload = parse_workload("marginals:1", Schema.binary(2))
-    >>> workload.describe(3)
-    'item1 = 1'
-    >>> workload.answers_on(np.array([[0, 1], [1, 1]], dtype=np.int32)).tolist()
-    [0.5, 0.5, 0.0, 1.0]
-    >>> sorted(workload.to_json())
-    ['dpopt_workload', 'fingerprint', 'workload']
     """
 
     schema: Schema
@@ -200,12 +189,6 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     WorkloadError
         If the text has another form, or there are more than 50 million queries, or 2 billion cells of marginals (refused
         before anything is built).
-
-    Examples
-    --------
-    >>> workload = parse_workload("marginals:2", Schema.binary(3))
-    >>> len(workload), workload.describe(0)
-    (12, 'item0 = 0 and item1 = 0')
     """
     if is_short_form(text):
         form = ShortForm.parse(text)

@@ -181,12 +181,6 @@ class Rule:
     ------
     SchemaError
         If the form is none of these, or the name has a control character.
-
-    Examples
-    --------
-    >>> from dpopt.schema.rules.formula import Literal
-    >>> Rule(Forbid(Literal("smoker", "=", True)), "nobody smokes").title()
-    'nobody smokes'
     """
 
     form: Form

@@ -56,14 +56,6 @@ class ListSummary(PlannedSynopsis):
     ----------
     noisy : tuple of int64 arrays
         The noisy counts of each counted size, in the order of `dpopt.queries.decision_lists.kernels`.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> rows = ["x1:1, else:0", "x2:1, else:0"] * 200
-    >>> made = dpopt.decision_lists(rows, "x1,x2", 1, n0=400, epsilon=5)
-    >>> abs(made.answer("x1=1,x2=0").value - 0.5) <= made.bound(confidence=0.9999)
-    True
     """
 
     KEY = "dpopt_list_summary"

@@ -116,16 +116,6 @@ class Halfspaces(PlannedSynopsis):
     ----------
     noisy : tuple of int64 arrays
         What was measured, in the order of `plan.measurements()`.
-
-    Examples
-    --------
-    >>> import dpopt, numpy
-    >>> points = numpy.array([[0.6, 0.8], [-0.6, -0.8]] * 500)
-    >>> shape = {"projected_to": 2, "projections": 8, "directions": 8}
-    >>> made = dpopt.halfspaces(points, 0.5, **shape, n0=1000, epsilon=5)
-    >>> one = made.answer("0.6,0.8", confidence=0.9999)
-    >>> abs(one.value - 0.5) <= one.bound
-    True
     """
 
     KEY = "dpopt_halfspaces"

@@ -106,26 +106,6 @@ class Histogram(PlannedSynopsis):
         What was spent, charge by charge.
     solved : tuple of Solved
         What the solver that the release named made of its models; empty if it named none.
-
-    Examples
-    --------
-    >>> import dpopt, pandas, tempfile
-    >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60))
-    >>> table = pandas.DataFrame({"age": [10, 30, 30, 50] * 500})
-    >>> made = dpopt.histogram(table, dpopt.Schema((ages,)), "age", epsilon=5)
-    >>> abs(made.answer("20:60").value - 1500) < 50, abs(made.range(1, 3).value - 1500) < 50
-    (True, True)
-    >>> (
-    ...     len(made.ranges([(0, 1), (0, 3)])),
-    ...     made.quantile(0.5),
-    ...     made.estimate().shape,
-    ...     made.whole_counts().shape,
-    ... )
-    (2, 1, (3,), (3,))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made.write(f"{folder}/ages.npz")
-    ...     dpopt.read_synopsis(f"{folder}/ages.npz").answer("20:60") == made.answer("20:60")
-    True
     """
 
     KEY = "dpopt_histogram"

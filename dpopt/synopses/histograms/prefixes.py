@@ -123,17 +123,6 @@ class Prefixes(Shown):
         The noisy rows of the steps so far.
     privacy : Mapping
         What was spent, charge by charge.
-
-    Examples
-    --------
-    >>> import dpopt, pandas, tempfile
-    >>> days = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, edges=tuple(range(31)))
-    >>> schema, visits = dpopt.Schema((days,)), pandas.DataFrame({"day": [0, 1, 1, 2] * 500})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = dpopt.prefixes(visits, schema, "day", steps=2, out=f"{folder}/visits.jsonl", rho=1)
-    ...     again = Prefixes.read(f"{folder}/visits.jsonl")
-    >>> again.answer(2) == made.answer(2), abs(made.answer(2).value - 1500) < 50
-    (True, True)
     """
 
     plan: PrefixPlan
@@ -273,17 +262,6 @@ def grow(
     ------
     DpoptError
         For whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw may have been seen.
-
-    Examples
-    --------
-    >>> import dpopt, pandas, tempfile
-    >>> days = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, edges=tuple(range(31)))
-    >>> schema, visits = dpopt.Schema((days,)), pandas.DataFrame({"day": [0, 1, 1, 2] * 500})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     first = dpopt.prefixes(visits, schema, "day", steps=2, out=f"{folder}/visits.jsonl", rho=1)
-    ...     later = dpopt.grow(f"{folder}/visits.jsonl", visits, schema, "day", steps=3)
-    >>> first.noisy.size, later.noisy.size
-    (2, 3)
     """
     request = _asked(asked)
     journal, contents = FileJournal.reopen(Path(file))

@@ -68,15 +68,6 @@ class PartitionRelease(PlannedSynopsis):
         Found by noisy searches.
     noisy : tuple of (g,) int64 arrays
         The noisy sums of each measured level of groups, from the top down; none for printed weights.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60))
-    >>> table = pandas.DataFrame({"age": [10, 30, 30, 50] * 750})
-    >>> made = dpopt.intervals(table, dpopt.Schema((ages,)), "age", n0=3000, epsilon=5)
-    >>> abs(made.answer("20:40").value - 1500) < 150, len(made.boxes([[(1, 2)]]))
-    (True, 1)
     """
 
     KEY = "dpopt_intervals"

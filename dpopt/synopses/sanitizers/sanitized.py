@@ -58,22 +58,6 @@ class SanitizedPolynomial(Synopsis):
     ----------
     noisy : (N,) int64
         Noisy sums, in units.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> from dpopt.polynomials import Target, best_polynomial
-    >>> from dpopt.queries.conjunctions.literals import ChosenLiterals
-    >>> from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
-    >>> bits = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member")]
-    >>> literals = ChosenLiterals.of(dpopt.Schema(tuple(bits)), None, "positive")
-    >>> either = Target.disjunction(2)
-    >>> family = symmetric_family(literals, either, best_polynomial(either, 2).polynomial)
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 300, "member": [True, True, False] * 200})
-    >>> made = dpopt.sanitize(table, family, n0=600, epsilon=5)
-    >>> one = made.answer([0, 1], confidence=0.9999)
-    >>> abs(one.value - 5 / 6) <= one.bound
-    True
     """
 
     KEY = "dpopt_sanitizer"

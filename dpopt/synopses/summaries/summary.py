@@ -116,15 +116,6 @@ class Summary(PlannedSynopsis):
     ----------
     noisy : tuple of int64 arrays
         The noisy counts of each counted size, in the order of `LiteralGroups.numbers`.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> bits = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member")]
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 300, "member": [True, True, False] * 200})
-    >>> made = dpopt.summary(table, dpopt.Schema(tuple(bits)), 2, n0=600, epsilon=5)
-    >>> abs(made.answer("smoker=true").value - 0.5) < 0.1
-    True
     """
 
     KEY = "dpopt_summary"

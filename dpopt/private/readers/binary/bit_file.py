@@ -49,13 +49,6 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
     ------
     PrivateDataError
         If a column has another form, there is none, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import dpopt, numpy, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dpopt.write_bit_file(f"{folder}/table.bits", 3, iter(numpy.eye(3, dtype=bool)))
-    3
     """
     words = _words_of(rows)
     try:
@@ -169,13 +162,6 @@ def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
     """Return a table of bits from its columns, which are asked for one after the other.
 
     Parameters and what is refused: as for `write_bit_file`.
-
-    Examples
-    --------
-    >>> import dpopt, numpy
-    >>> table = dpopt.bit_table(3, iter(numpy.eye(3, dtype=bool)))
-    >>> dpopt.read_binary_table(table, dpopt.Schema.binary(3))
-    <PrivateDataset: contents refused>
     """
     length = _words_of(rows)
     step = max(1, _GROWTH // (8 * length))

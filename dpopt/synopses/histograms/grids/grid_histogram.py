@@ -68,19 +68,6 @@ class GridHistogram(PlannedSynopsis):
         The noisy counts of each measured level, of `blocks_shape`.
     privacy : Mapping
         What was spent, charge by charge.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60))
-    >>> smoker = dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN)
-    >>> table = pandas.DataFrame({"age": [10, 30, 30, 50] * 500, "smoker": [True, False] * 1000})
-    >>> schema = dpopt.Schema((ages, smoker))
-    >>> made = dpopt.grid(table, schema, ("age", "smoker"), epsilon=5, ordered=True)
-    >>> abs(made.answer("20:40,:").value - 1000) < 100, made.answer("20:40,:") == made.box((1, 2), (0, 2))
-    (True, True)
-    >>> len(made.boxes([[(0, 1), (0, 1)]])), made.estimate().shape, made.whole_counts().shape
-    (1, (3, 2), (3, 2))
     """
 
     KEY = "dpopt_grid_histogram"

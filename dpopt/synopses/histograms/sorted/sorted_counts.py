@@ -129,15 +129,6 @@ class SortedCountsRelease(Synopsis):
         Whether n itself was bought with budget.
     ranked : int or None
         How many of the largest degrees were measured one by one; None for all.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> towns = dpopt.Attribute("town", dpopt.AttributeKind.CATEGORICAL, values=("A", "B", "C"))
-    >>> table = pandas.DataFrame({"town": ["A"] * 300 + ["B"] * 100})
-    >>> made = dpopt.sorted_counts(table, dpopt.Schema((towns,)), "town", epsilon=5)
-    >>> made.answer(200), made.estimate().shape
-    (1, (3,))
     """
 
     KEY = "dpopt_sorted_counts"

@@ -1,0 +1,298 @@
+"""What one table has come to: its draft, rules, plan, the process of its release, and the result.
+
+A table lies in a private folder of the running studio, which is removed at its end, and releases in a folder of the user's,
+which stays: what was paid for is never removed.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dpopt
+from dpopt.errors import PlanError, SchemaError
+from dpopt.files.json_files import read_json_object
+from dpopt.files.written_files import whole_file
+from dpopt.studio.forms import ColumnForm, rules_of
+
+BESIDE = (1 / 3, 1.0, 3.0)
+"""Parts of epsilon for which errors are predicted."""
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
+
+
+def ending_of(name: str) -> str:
+    """Return the ending of a file's name, by which it is read.
+
+    Raises PlanError for another one.
+    """
+    lower = name.lower()
+    for ending in sorted(ENDINGS, key=len, reverse=True):
+        if lower.endswith(ending):
+            return ending
+    raise PlanError(
+        f"a table is a file that ends with one of {', '.join(ENDINGS)}; found {Path(name).name!r}"
+    )
+
+
+@dataclass(slots=True)
+class Asked:
+    """What the owner asked for, as it was typed; kept so that a form shows it again.
+
+    Attributes
+    ----------
+    n, epsilon, delta, workload, person, rows_per_person, budget : str
+    """
+
+    n: str = ""
+    epsilon: str = "1"
+    delta: str = ""
+    workload: str = ""
+    person: str = ""
+    rows_per_person: str = ""
+    budget: str = ""
+
+    def reading(self) -> dict[str, Any]:
+        """Return the unit of privacy as a release takes it."""
+        if not self.person.strip() and not self.rows_per_person.strip():
+            return {}
+        if not self.person.strip() or not self.rows_per_person.strip():
+            raise PlanError(
+                "a person is protected where both are named: the column, and the most rows of one person"
+            )
+        rows = _number("the most rows of one person", self.rows_per_person)
+        return {"person": self.person.strip(), "rows_per_person": int(rows), "on_invalid": "drop"}
+
+    def terms(self) -> dict[str, Any]:
+        """Return the terms of a plan, without epsilon.
+
+        Raises PlanError with the field that is no number.
+        """
+        found: dict[str, Any] = {"n": int(_number("about how many records", self.n)), **self.reading()}
+        if self.delta.strip():
+            found["delta"] = _number("delta", self.delta)
+        return found
+
+
+def _number(what: str, text: str) -> float:
+    try:
+        found = float(text.replace(",", "").replace(" ", ""))
+    except ValueError:
+        raise PlanError(f"{what}: expected a number, found {text!r}") from None
+    if not 0 <= found < 1e15:
+        raise PlanError(f"{what}: expected a number from 0 on, found {text!r}")
+    return found
+
+
+@dataclass(slots=True)
+class Table:
+    """A table of this studio.
+
+    Attributes
+    ----------
+    key : str
+        By which its pages are addressed; drawn at random.
+    name : str
+        What the owner calls it. May hold anything.
+    path, place : Path
+        The file, and the private folder for what belongs to it.
+    draft : SchemaDraft
+    schema : Schema or None
+        Once the draft has been reviewed.
+    rules : str
+        As they were typed.
+    asked : Asked
+    plan : Planned or None
+    curve : list of dict
+        Predicted errors for several epsilon.
+    out : Path or None
+        The folder of the release.
+    process : Popen or None
+        Of the release.
+    stopped : bool
+        Whether the owner stopped it.
+    """
+
+    key: str
+    name: str
+    path: Path
+    place: Path
+    draft: dpopt.SchemaDraft
+    schema: dpopt.Schema | None = None
+    rules: str = ""
+    asked: Asked = field(default_factory=Asked)
+    plan: dpopt.Planned | None = None
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    out: Path | None = None
+    process: subprocess.Popen[bytes] | None = None
+    stopped: bool = False
+
+    @classmethod
+    def opened(cls, path: Path, name: str, place: Path) -> Table:
+        """Return a table with the draft of its schema.
+
+        Raises DpoptError if it cannot be read.
+        """
+        return cls(secrets.token_urlsafe(9), name, path, place, dpopt.infer_schema(path))
+
+    def drafted(self) -> dict[str, dict[str, Any]]:
+        """Return the attributes of the draft by name, as a schema's JSON has them."""
+        return _declared(self.draft.schema)
+
+    def columns(self) -> list[ColumnForm]:
+        """Return the forms of all columns: as reviewed, or else as drafted."""
+        schema = self.draft.schema if self.schema is None else self.schema
+        declared = _declared(schema)
+        return [ColumnForm.of(column.name, declared.get(column.name)) for column in self.draft.columns]
+
+    def review(self, columns: list[ColumnForm]) -> None:
+        """Take the columns of a form as the schema that the owner has reviewed; rules that were declared stay.
+
+        Raises DpoptError with what cannot be declared so; nothing changes then.
+        """
+        drafted = self.drafted()
+        kept = [column.attribute(drafted.get(column.name)) for column in columns if column.kept]
+        if not kept:
+            raise SchemaError("no column is kept; keep one at least")
+        self._declare(kept, self.rules)
+
+    def rule(self, text: str) -> None:
+        """Take rules, one JSON object on each line.
+
+        Raises DpoptError with the rule that cannot be used; nothing changes then.
+        """
+        if self.schema is None:
+            raise SchemaError("review the columns first")
+        self._declare(list(_declared(self.schema).values()), text)
+        self.rules = text
+
+    def _declare(self, attributes: list[dict[str, Any]], rules: str) -> None:
+        obj = {**self.draft.schema.to_json(), "draft": False, "attributes": attributes}
+        listed = rules_of(rules)
+        if listed:
+            obj["rules"] = listed
+        self.schema = dpopt.Schema.from_json(obj)
+        self.plan = None
+
+    def make_plan(self, asked: Asked) -> None:
+        """Plan a release, and predict errors for other epsilon.
+
+        Raises DpoptError with what cannot be planned so.
+        """
+        self.asked, self.plan = asked, None
+        if self.schema is None:
+            raise SchemaError("review the columns first")
+        epsilon, terms = _number("epsilon", asked.epsilon), asked.terms()
+        workload: Any = asked.workload.strip() or None
+        made = dpopt.plan(self.schema, workload, epsilon=epsilon, **terms)
+        curve = []
+        for part in BESIDE:
+            one = made
+            if part != 1:
+                one = dpopt.plan(self.schema, made.asked.workload, epsilon=epsilon * part, **terms)
+            curve.append(_errors(epsilon * part, one.statement.get("predicted") or {}))
+        self.plan, self.curve = made, curve
+
+    def start(self, folder: Path, *, resumed: bool = False) -> None:
+        """Start the process of the release, or of its continuation.
+
+        Raises DpoptError if there is no plan, a release runs already, or the budget has no room.
+        """
+        if self.state == "running":
+            raise PlanError("a release of this table is running; wait until it ends, or stop it")
+        if self.plan is None:
+            raise PlanError("plan the release first")
+        if self.out is None or not resumed:
+            self.out = _new_folder(folder, self.name)
+        for name in ("problem.txt", "progress.json"):
+            (self.place / name).unlink(missing_ok=True)
+        self.plan.save(self.place / "plan.json")
+        task = self.place / "task.json"
+        with whole_file(task, private=True) as file:
+            file.write(
+                json.dumps(
+                    {
+                        "table": str(self.path),
+                        "plan": str(self.place / "plan.json"),
+                        "out": str(self.out),
+                        "budget": self.asked.budget.strip() or None,
+                        "reading": self.asked.reading(),
+                        "resumed": resumed,
+                    }
+                ).encode()
+            )
+        self.stopped = False
+        self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+            [sys.executable, "-m", "dpopt.studio.worker", str(task)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def stop(self) -> None:
+        """End the process; what was drawn is on file and paid."""
+        if self.process is not None and self.process.poll() is None:
+            self.stopped = True
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def state(self) -> str:
+        """One of "planning", "running", "done", "stopped", "failed"."""
+        if self.process is None:
+            return "planning"
+        code = self.process.poll()
+        if code is None:
+            return "running"
+        return "done" if code == 0 else "stopped" if self.stopped else "failed"
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the run has left a folder from which it goes on."""
+        return self.out is not None and (self.out / "transcript.jsonl").exists() and self.state != "done"
+
+    def progress(self) -> Mapping[str, Any]:
+        """Return how far the process is: "stage", "share", "done", "notes"."""
+        with suppress(PlanError):
+            found: dict[str, Any] = read_json_object(self.place / "progress.json", "progress", PlanError)
+            return found
+        return {"stage": "starting", "share": None, "done": [], "notes": []}
+
+    def problem(self) -> str:
+        """Return why the process failed."""
+        with suppress(OSError):
+            return (self.place / "problem.txt").read_bytes().decode("utf-8", "replace")
+        return "the process ended without a word; there may have been too little memory"
+
+
+def _declared(schema: dpopt.Schema) -> dict[str, dict[str, Any]]:
+    """Return the attributes of a schema by name, as its JSON has them."""
+    listed: Any = schema.to_json()["attributes"]
+    return {one["name"]: one for one in listed}
+
+
+def _errors(epsilon: float, predicted: Mapping[str, Any]) -> dict[str, Any]:
+    baselines = {name: one["mean_error"] for name, one in (predicted.get("baselines") or {}).items()}
+    least = min(baselines, key=lambda name: baselines[name], default=None)
+    return {
+        "epsilon": epsilon,
+        "mean_error": predicted.get("mean_error"),
+        "max_error": predicted.get("max_error"),
+        "baseline": None if least is None else baselines[least],
+        "baseline_name": least,
+    }
+
+
+def _new_folder(folder: Path, name: str) -> Path:
+    """Return a folder that is not there yet, named after the table in plain letters."""
+    plain = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in name.lower()).strip("-")
+    number, stem = 1, (plain[:40].strip("-") or "table")
+    while (folder / f"{stem}-{number}").exists():
+        number += 1
+    return folder / f"{stem}-{number}"

@@ -1,0 +1,103 @@
+"""The process of one release: ``python -m dpopt.studio.worker TASK``, where TASK is a file that `dpopt.studio.tables` wrote.
+
+It says in a file beside the task how far it is. It may be killed at any moment: what was drawn by then is on file and paid, and
+another process continues from there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import dpopt
+from dpopt.files.json_files import read_json_object
+from dpopt.files.written_files import whole_file
+from dpopt.releases.progress import Silent
+
+SECONDS_APART = 0.3
+
+
+class Written(Silent):
+    """Progress that is written to a file, from which the page is made."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path, self._last = path, 0.0
+        self._state: dict[str, Any] = {"stage": "starting", "share": None, "done": [], "notes": []}
+
+    def note(self, text: str) -> None:
+        """Keep the note."""
+        self._state["notes"].append(text)
+        self._write(now=True)
+
+    def owner_note(self, text: str) -> None:
+        """Keep the note; the file is the owner's."""
+        self.note(text)
+
+    def begin(self, stage: str) -> None:
+        """Keep which stage has begun."""
+        super().begin(stage)
+        self._state |= {"stage": stage, "share": None}
+        self._write(now=True)
+
+    def share(self, done: float) -> None:
+        """Keep how much of the stage is done."""
+        self._state["share"] = done
+        self._write()
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        """Keep which round has ended."""
+        self.share(number / rounds)
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Keep which step has ended."""
+        self.share(number / steps)
+
+    def end(self, stage: str) -> None:
+        """Keep that the stage has ended."""
+        super().end(stage)
+        self._state["done"].append(f"{stage}: {self.seconds[stage]:.1f} s")
+        self._write(now=True)
+
+    def _write(self, *, now: bool = False) -> None:
+        if not now and time.monotonic() - self._last < SECONDS_APART:
+            return
+        self._last = time.monotonic()
+        with (
+            suppress(OSError),
+            whole_file(self._path, private=True) as file,
+        ):  # some systems refuse while it is read
+            file.write(json.dumps(self._state).encode())
+
+
+def main(task: Path) -> int:
+    """Carry out a task; returns 0 if all of it was done, and leaves `problem.txt` beside it otherwise."""
+    asked: dict[str, Any] = read_json_object(task, "task", dpopt.DpoptError)
+    progress = Written(task.with_name("progress.json"))
+    budget = None if asked["budget"] is None else dpopt.BudgetLedger(asked["budget"])
+    out, table = Path(asked["out"]), asked["table"]
+    try:
+        if asked["resumed"]:
+            finished = dpopt.resume(out, table, progress=progress, budget=budget)
+        else:
+            finished = dpopt.release(
+                table, plan=asked["plan"], out=out, progress=progress, budget=budget, **asked["reading"]
+            )
+        for name, rows in (("public.html", None), ("owner.html", table)):
+            progress.begin(f"the report: {name}")
+            dpopt.report(finished, rows, out=task.with_name(name))
+            progress.end(f"the report: {name}")
+    except (dpopt.DpoptError, OSError, MemoryError) as problem:
+        said = str(problem) or "there is not enough memory"
+        with whole_file(task.with_name("problem.txt"), private=True) as file:
+            file.write(said.encode())
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

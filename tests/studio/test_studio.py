@@ -1,0 +1,287 @@
+"""The studio by its requests: who gets in, what a file may hold, and what becomes of a run that is stopped."""
+
+from __future__ import annotations
+
+import stat
+import time
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip(
+    "starlette", reason="the studio's libraries are not installed: pip install 'dpopt[studio]'"
+)
+
+from starlette.testclient import TestClient
+
+from dpopt.algorithms.replay import differing_files, replay
+from dpopt.errors import PlanError, SchemaError
+from dpopt.studio.application import Studio
+from dpopt.studio.forms import ColumnForm, Curve, rules_of
+from dpopt.studio.tables import ending_of
+
+HOSTILE = "<script>alert(1)</script>"
+TABLE = (
+    "age,sex,"
+    + HOSTILE
+    + "\n"
+    + "".join(f"{20 + i % 50},{'fm'[i % 2]},{'<b>' if i % 3 else 'no'}\n" for i in range(900))
+)
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Studio]:
+    running = Studio(tmp_path / "releases")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def owner(studio: Studio) -> TestClient:
+    """Return a browser that has opened the address."""
+    client = TestClient(studio.application(), base_url=f"http://127.0.0.1:{studio.port}")
+    client.headers["origin"] = f"http://127.0.0.1:{studio.port}"
+    assert client.get(studio.address).status_code == 200
+    return client
+
+
+def opened(owner: TestClient, text: str = TABLE, name: str = "people.csv") -> str:
+    """Send a table and return the address of its pages."""
+    answer = owner.post("/tables", files={"file": (name, text.encode())}, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"]).removesuffix("/columns")
+
+
+def reviewed(owner: TestClient, studio: Studio, table: str, **changes: str) -> None:
+    """Send the form of the columns as it is shown, changed as asked."""
+    form = {"reviewed": "yes"}
+    for i, column in enumerate(studio.tables[table.rpartition("/")[2]].columns()):
+        form |= {f"kind-{i}": column.kind, f"codes-{i}": column.codes, f"missing-{i}": column.missing}
+        form |= {f"kept-{i}": "yes"} if column.kept else {}
+        form |= {f"whole-{i}": "yes"} if column.whole else {}
+    answer = owner.post(f"{table}/columns", data={**form, **changes}, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    assert owner.post(f"{table}/rules", data={"rules": ""}, follow_redirects=False).status_code == 303
+
+
+def planned(owner: TestClient, table: str, **asked: str) -> str:
+    """Plan, and return the page."""
+    usual = {"n": "1000", "epsilon": "2", "delta": "1e-6", "workload": "marginals:1"}
+    answer = owner.post(f"{table}/plan", data={**usual, **asked})
+    return answer.text
+
+
+def ended(owner: TestClient, table: str) -> str:
+    """Wait until a run has ended and return its page."""
+    for _ in range(600):
+        page = owner.get(f"{table}/run").text
+        if "<h1>Releasing</h1>" not in page:
+            return page
+        time.sleep(0.1)
+    raise AssertionError("the run does not end")
+
+
+def test_nobody_gets_in_without_the_token(studio: Studio, owner: TestClient) -> None:
+    table = opened(owner)
+    base = f"http://127.0.0.1:{studio.port}"
+    for address in ("/", table, f"{table}/columns", f"{table}/owner.html", "/?token=wrong", "/?token="):
+        refused = TestClient(studio.application(), base_url=base).get(address)
+        assert refused.status_code == 403
+        assert "people" not in refused.text
+    stranger = TestClient(
+        studio.application(), base_url=base, cookies={f"dpopt_studio_{studio.port}": "guess"}
+    )
+    assert stranger.get("/").status_code == 403
+
+
+def test_other_hosts_and_other_sites_are_refused(studio: Studio, owner: TestClient) -> None:
+    assert owner.get("/", headers={"host": f"evil.example:{studio.port}"}).status_code == 403
+    for origin in ("http://evil.example", "null", f"https://127.0.0.1:{studio.port}", "http://127.0.0.1:1"):
+        assert (
+            owner.post("/tables", data={"path": "/etc/passwd"}, headers={"origin": origin}).status_code == 403
+        )
+    del owner.headers["origin"]
+    assert owner.post("/tables", data={"path": "/etc/passwd"}).status_code == 403
+
+
+def test_pages_hold_no_scripts_ask_nobody_else_and_are_kept_nowhere(owner: TestClient) -> None:
+    answer = owner.get(f"{opened(owner)}/columns")
+    assert answer.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert HOSTILE not in answer.text
+    assert "&lt;script&gt;alert(1)" in answer.text
+    assert "for you only" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("people.exe", "a\n1\n", "a table is a file that ends with one of"),
+        ("empty.csv", "", "error|empty|no "),
+        ("only.csv", "age,sex\n", "no rows"),
+        (f"{HOSTILE}.docx", "x", "script&gt;.docx"),
+        ("../../etc/passwd", "x", "a table is a file that ends with one of"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_words(
+    owner: TestClient, name: str, content: str, said: str
+) -> None:
+    answer = owner.post("/tables", files={"file": (name, content.encode())})
+    assert answer.status_code == 400
+    assert any(word in answer.text for word in said.split("|"))
+    assert "Traceback" not in answer.text
+    assert HOSTILE not in answer.text
+
+
+def test_a_path_is_read_where_it_is_and_another_file_is_refused(
+    owner: TestClient, studio: Studio, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text(TABLE)
+    answer = owner.post("/tables", data={"path": str(tmp_path / "people.csv")}, follow_redirects=False)
+    assert answer.status_code == 303
+    assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
+    assert "there is no file" in owner.post("/tables", data={"path": str(tmp_path / "none.csv")}).text
+    assert "a table is a file that ends" in owner.post("/tables", data={"path": "/etc/passwd"}).text
+
+
+def test_what_was_sent_is_for_this_user_alone_and_goes_with_the_studio(
+    studio: Studio, owner: TestClient
+) -> None:
+    opened(owner)
+    sent = next(studio.private.rglob("table.csv"))
+    assert stat.S_IMODE(studio.private.stat().st_mode) == 0o700
+    assert stat.S_IMODE(sent.stat().st_mode) == 0o600
+    studio.close()
+    assert not studio.private.exists()
+
+
+def test_columns_are_confirmed_and_changed_as_asked(studio: Studio, owner: TestClient) -> None:
+    table = opened(owner)
+    refused = owner.post(
+        f"{table}/columns", data={"kept-0": "yes", "kind-0": "numeric", "codes-0": "0\n50\n120"}
+    )
+    assert "confirm at the end" in refused.text
+    reviewed(
+        owner, studio, table, **{"kind-0": "numeric", "codes-0": "0\n50\n120", "whole-0": "yes", "kept-2": ""}
+    )
+    schema: Any = studio.tables[table.rpartition("/")[2]].schema
+    assert not schema.draft
+    assert [one.name for one in schema.attributes] == ["age", "sex"]
+    assert schema.attributes[0].edges == (0, 50, 120)
+    wrong = owner.post(
+        f"{table}/columns", data={"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "young"}
+    )
+    assert "is a number on a line of its own; found &#39;young&#39;" in wrong.text
+
+
+def test_rules_are_checked_before_they_are_taken(studio: Studio, owner: TestClient) -> None:
+    table = opened(owner)
+    reviewed(owner, studio, table)
+    for text, said in (("{", "line 1"), ("[1]", "no JSON object"), ('{"forbidden": ["height"]}', "height")):
+        assert said in owner.post(f"{table}/rules", data={"rules": text}).text
+    rule = '{"forbidden": ["sex"], "combinations": [["f"]]}'
+    assert owner.post(f"{table}/rules", data={"rules": rule}, follow_redirects=False).status_code == 303
+    schema = studio.tables[table.rpartition("/")[2]].schema
+    assert schema is not None
+    assert len(schema.rules) == 1
+
+
+def test_a_release_is_planned_run_reported_and_downloaded(
+    studio: Studio, owner: TestClient, tmp_path: Path
+) -> None:
+    table = opened(owner)
+    assert owner.get(f"{table}/owner.html").status_code == 404
+    reviewed(owner, studio, table)
+    assert "expected a number" in planned(owner, table, n="many")
+    page = planned(owner, table)
+    assert "Release with epsilon 2" in page
+    assert "Predicted mean error against epsilon" in page
+    owner.post(f"{table}/run", data={"do": "start"})
+    page = ended(owner, table)
+    assert "May be handed on" in page
+    packed = zipfile.ZipFile(BytesIO(owner.get(f"{table}/release.zip").content))
+    packed.extractall(tmp_path)
+    folder = next(path for path in tmp_path.iterdir() if (path / "release.json").exists())
+    (folder / "report.html").unlink()
+    replay(folder, tmp_path / "again")
+    assert differing_files(folder, tmp_path / "again") == []
+    assert owner.get(f"{table}/synthetic.csv").text.startswith("age,sex,")
+    assert "Not private" in owner.get(f"{table}/owner.html").text
+    assert "for the owner of the table only" not in owner.get(f"{table}/public.html").text
+    for name in ("task.json", "plan.json", "..%2F..%2Fetc%2Fpasswd", "transcript.jsonl"):
+        assert owner.get(f"{table}/{name}").status_code == 404
+
+
+def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owner: TestClient) -> None:
+    tables = [opened(owner, name=f"{name}.csv") for name in ("first", "second")]
+    for table in tables:
+        reviewed(owner, studio, table)
+        planned(owner, table)
+        owner.post(f"{table}/run", data={"do": "start"})
+    first, second = (studio.tables[table.rpartition("/")[2]] for table in tables)
+    assert "is running" in owner.post(f"{tables[0]}/run", data={"do": "start"}).text
+    for _ in range(600):
+        transcript = first.out / "transcript.jsonl" if first.out is not None else None
+        if transcript is not None and transcript.exists() and transcript.stat().st_size:
+            break
+        time.sleep(0.02)
+    owner.post(f"{tables[0]}/run", data={"do": "stop"})
+    stopped = owner.get(f"{tables[0]}/run").text
+    if first.state == "stopped":  # else it had ended before
+        assert "To continue draws nothing of it again" in stopped
+        before = transcript.read_bytes() if transcript is not None else b""
+        owner.post(f"{tables[0]}/run", data={"do": "continue"})
+        assert "May be handed on" in ended(owner, tables[0])
+        whole = before[: before.rfind(b"\n") + 1]
+        assert first.out is not None
+        assert (first.out / "transcript.jsonl").read_bytes().startswith(whole)
+    assert "May be handed on" in ended(owner, tables[1])
+    assert first.out != second.out
+
+
+def test_a_budget_file_is_spent_from_and_one_without_room_refuses(
+    studio: Studio, owner: TestClient, tmp_path: Path
+) -> None:
+    import dpopt
+
+    ledger = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=2.5, delta=1e-5)
+    table = opened(owner)
+    reviewed(owner, studio, table)
+    for epsilon, said in (("2", "May be handed on"), ("2", "Nothing was drawn, and nothing spent")):
+        planned(owner, table, epsilon=epsilon, budget=str(ledger.path))
+        owner.post(f"{table}/run", data={"do": "start"})
+        assert said in ended(owner, table)
+    assert len(ledger.contents().releases) == 1
+
+
+def test_forms_keep_what_they_do_not_show() -> None:
+    drafted = {"name": "when", "type": "date", "format": "%d-%m-%Y", "edges": ["01-01-2020", "01-01-2021"]}
+    form = ColumnForm.of("when", drafted)
+    assert form.attribute(drafted) == drafted
+    codes = {"name": "code", "type": "categorical", "values": [1, 2]}
+    assert ColumnForm("code", "categorical", True, "1\n2\n3", "", False).attribute(codes)["values"] == [
+        1,
+        2,
+        3,
+    ]
+    with pytest.raises(SchemaError, match="expected one of"):
+        ColumnForm("code", "number", True, "", "", False).attribute(codes)
+    assert rules_of("\n \r\n") == []
+    with pytest.raises(PlanError, match="ends with one of"):
+        ending_of("table")
+    assert ending_of("A.CSV.GZ") == ".csv.gz"
+
+
+def test_a_curve_has_places_on_the_picture_or_is_none() -> None:
+    rows = [{"epsilon": e, "mean_error": 0.1 / e, "baseline": 0.2} for e in (0.5, 1, 2)]
+    curve = Curve.of(rows)
+    assert curve is not None
+    places = [(x, y) for x, y, _, _ in curve.points] + list(curve.baseline)
+    assert all(0 <= x <= 560 and 0 <= y <= 240 for x, y in places)
+    assert Curve.of([{**rows[0], "mean_error": None}, *rows[1:]]) is None
