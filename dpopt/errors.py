@@ -220,7 +220,7 @@ def _meant(annotation: Any, where: Any) -> Any:
         return Any
 
 
-_NUMBERS: Mapping[Any, str] = {bool: "__bool__", int: "__index__", float: "__float__"}
+_NUMBERS: Mapping[Any, str] = {int: "__index__", float: "__float__"}
 
 
 def _is(value: object, hint: Any) -> bool:
