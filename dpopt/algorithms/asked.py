@@ -159,7 +159,7 @@ class Terms:
     delta: float | None = None
     rho: float | None = None
     accountant: str | None = None
-    neighbours: str = "add-remove"
+    neighbours: str | None = None
     n0: int | None = None
     reading: TableReading = AS_USUAL
     accept_draft: bool = False
@@ -206,7 +206,9 @@ class Terms:
     @property
     def relation(self) -> NeighbouringRelation:
         """Which tables count as neighbours."""
-        relation: NeighbouringRelation = choice(NeighbouringRelation, self.neighbours, "neighbours")
+        relation: NeighbouringRelation = choice(
+            NeighbouringRelation, self.neighbours or "add-remove", "neighbours"
+        )
         return relation
 
     @property

@@ -18,6 +18,7 @@ from dpopt.errors import PlanError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.shown import Shown
+from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.measured_size import with_size_measured
 from dpopt.releases.plan import Plan
@@ -153,7 +154,12 @@ def plan(
         budget=with_size_measured(budget) if asked.terms.measures_size else budget,
     )
     options = next(one for one in candidates_for(asked.terms.algorithm) if one.algorithm == made.algorithm)
-    chosen = replace(asked.terms, algorithm=options, accept_draft=bool(terms.get("accept_draft", False)))
+    chosen = replace(
+        asked.terms,
+        algorithm=options,
+        neighbours=asked.terms.relation.value,
+        accept_draft=bool(terms.get("accept_draft", False)),
+    )
     return Planned(replace(asked, terms=chosen, form=form), made, statement)
 
 
@@ -214,9 +220,7 @@ def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | No
                 f"the plan fixes --{name.replace('_', '-')}: it has {shown[1]!r}, found {shown[0]!r}. Leave the option out, or "
                 "plan again"
             )
-    reading = given.reading
-    if reading.layout is None and terms.reading.layout is not None:
-        reading = replace(reading, layout=terms.reading.layout)
+    reading = _reading_of_both(given.reading, terms.reading)
     if reading.rows_per_person != terms.reading.rows_per_person:
         raise PlanError(
             f"the plan is for {terms.budget().unit}; give --person COLUMN and --rows-per-person "
@@ -232,6 +236,26 @@ def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | No
         weights=given.weights,
         format=given.format,
     )
+
+
+def _reading_of_both(given: TableReading, planned: TableReading) -> TableReading:
+    """Return how a table is read: as the plan says wherever nothing else is given. The unit of privacy is compared elsewhere.
+
+    Raises PlanError if both say what becomes of rows that do not fit, and differ: whether a reading is total is no matter of
+    one release.
+    """
+    usual = TableReading()
+    if (
+        planned.on_invalid not in {usual.on_invalid, given.on_invalid}
+        and given.on_invalid != usual.on_invalid
+    ):
+        raise PlanError(
+            f"the plan fixes --on-invalid: it has {planned.on_invalid.text}, found {given.on_invalid.text}. Leave the option "
+            "out, or plan again"
+        )
+    names = {one.name for one in fields(TableReading)} - {"person", "rows_per_person"}
+    taken = {name: getattr(planned, name) for name in names if getattr(given, name) == getattr(usual, name)}
+    return replace(given, **taken)
 
 
 def asked_of(

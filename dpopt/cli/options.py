@@ -102,6 +102,11 @@ NeighboursOption = Annotated[
     "Neighbouring tables: add-remove (one record is added or removed, the number of records is private) or "
     "replace (one record is changed, the number of records is public).",
 ]
+RecordNeighboursOption = Annotated[
+    str | None,
+    "Neighbouring tables: add-remove (default; one record is added or removed, the number of records is private) or "
+    "replace (one record is changed, the number of records is public).",
+]
 N0Option = Annotated[
     int | None,
     "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
@@ -274,11 +279,13 @@ class SpendingOptions:
 
 
 @dataclass(frozen=True)
-class RecordSpendingOptions(SpendingOptions):
+class RecordSpendingOptions:
     """What a release of records may spend: epsilon alone has a usual delta."""
 
     epsilon: RecordEpsilonOption = None
     delta: RecordDeltaOption = None
+    rho: RhoOption = None
+    neighbours: RecordNeighboursOption = None
 
 
 @dataclass(frozen=True)

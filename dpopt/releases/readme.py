@@ -150,10 +150,18 @@ def _loading(held: Mapping[str, Any]) -> list[str]:
         f"  Python   {f'import {library}; ' if library else ''}records = {python}",
         f"  R        records <- {other}",
     ]
+    notes = ["\n".join(lines)]
+    if name.endswith(".csv"):
+        notes.append(
+            _wrapped(
+                'Codes such as 06108 lose their zeros where they are read as numbers: say dtype={"COLUMN": str} in Python, '
+                'colClasses = c(COLUMN = "character") in R.'
+            )
+        )
     if not weights or name.endswith(".npz"):
-        return ["\n".join(lines)]
+        return notes
     return [
-        "\n".join(lines),
+        *notes,
         _wrapped(
             f'Use the weights in every mean and count: numpy.average(records[COLUMN], weights=records["{weights}"]) in Python, '
             f'weighted.mean(records[[COLUMN]], records[["{weights}"]]) in R.'

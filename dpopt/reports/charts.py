@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.schema.attribute import Attribute, AttributeKind, number_text
+from dpopt.schema.attribute import Attribute, AttributeKind
 
 Numbers = NDArray[np.float64]
 
@@ -127,7 +127,7 @@ def _histogram(attribute: Attribute, series: dict[str, Numbers | None]) -> dict[
     return {
         "kind": "histogram",
         "marks": marks,
-        "ticks": [number_text(edges[0]), number_text(edges[bins // 2]), number_text(edges[-1])],
+        "ticks": [attribute.number_text(edges[place]) for place in (0, bins // 2, -1)],
         "middle": round(gap * (bins // 2) / each, 1),
         "end": round(gap * starts.size, 1),
         "missing": attribute.missing is not None,
@@ -145,7 +145,9 @@ def _height(values: Numbers | None, place: int, top: float) -> float | None:
 def _bin_label(attribute: Attribute, first: int, last: int) -> str:
     if last == first + 1:
         return attribute.label(first)
-    return f"{number_text(attribute.edges[first])} to {number_text(attribute.edges[last])}"
+    return (
+        f"{attribute.number_text(attribute.edges[first])} to {attribute.number_text(attribute.edges[last])}"
+    )
 
 
 def square_map(

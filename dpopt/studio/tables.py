@@ -67,7 +67,7 @@ class Asked:
                 "a person is protected where both are named: the column, and the most rows of one person"
             )
         rows = _number("the most rows of one person", self.rows_per_person)
-        return {"person": self.person.strip(), "rows_per_person": int(rows), "on_invalid": "drop"}
+        return {"person": self.person.strip(), "rows_per_person": int(rows)}
 
     def terms(self) -> dict[str, Any]:
         """Return the terms of a plan, without epsilon.

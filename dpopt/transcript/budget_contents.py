@@ -226,7 +226,7 @@ def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: s
     if cost.epsilon is None and contents.budget.accountant is Accountant.PURE:
         raise BudgetError(
             f"{name} is a total without delta and pays pure releases only, and this one costs rho = {cost.rho:.6g} by {what}. "
-            "Release without --delta, or keep a budget with a "
+            "Release with --delta 0, or keep a budget with a "
             "delta ('dpopt budget create --delta'). Nothing was drawn"
         )
     pure = "" if cost.epsilon is None else f" (pure epsilon = {cost.epsilon:.6g})"

@@ -49,6 +49,21 @@ def test_a_release_takes_everything_from_the_plan(tmp_path: Path, table: Path) -
     assert release(table, plan=made, rows=7).job.plan == made.plan
 
 
+def test_a_plan_says_how_a_table_is_read_and_what_is_its_neighbour(tmp_path: Path, table: Path) -> None:
+    """What stands in the plan holds, also where a release is given what is usual."""
+    made = plan(SCHEMA, "marginals:1", n0=200, **ASKED, on_invalid="drop", encoding="latin-1")
+    reading = release(table, plan=made, out=tmp_path / "out").job.statement["reading"]
+    assert (reading["on_invalid"], reading["encoding"]) == ("drop", "iso8859-1")
+    with pytest.raises(PlanError, match="the plan fixes on_invalid="):
+        release(table, plan=made, on_invalid="clip")
+    replace_one = plan(SCHEMA, "marginals:1", n=200, **{**ASKED, "neighbours": "replace"})
+    with pytest.raises(PlanError, match="the plan fixes neighbours="):
+        release(table, plan=replace_one, neighbours="add-remove")
+    assert release(
+        table, plan=plan(SCHEMA, "marginals:1", n=200, **ASKED), neighbours="add-remove"
+    ).job.plan.size
+
+
 def test_a_measured_number_replaces_the_guess_and_nothing_else(tmp_path: Path, table: Path) -> None:
     made = plan(SCHEMA, "marginals:1", n=150, **{**ASKED, "epsilon": 10.0})
     finished = release(table, plan=made, out=tmp_path / "out")

@@ -133,10 +133,26 @@ def _csv(name: str = "t.csv", *, header: bytes = b"", reading: dict[str, object]
 
 
 def _utf16(folder: Path, records: Records) -> Counted:
-    """Return what is read of UTF-16, with halves of surrogate pairs in place of bytes that are no text."""
+    """Return what is read of UTF-16, with halves of surrogate pairs in place of bytes that are no text.
+
+    An odd byte moves all that follow it: so where readings are to be total such files are refused (below).
+    """
     text = lines(records, b"a,b\n").decode("latin-1").replace("\xff", "\ud800")
     path = written(folder / "t.csv", text.encode("utf-16-le", "surrogatepass"))
     return rows_of(open_table(path, TableReading(encoding="utf-16-le")))
+
+
+@pytest.mark.parametrize("how", [one for one in OnInvalid if one.is_total])
+def test_no_reading_is_total_of_files_in_which_records_are_not_apart(tmp_path: Path, how: OnInvalid) -> None:
+    """One byte more or less in a record of UTF-16, or one odd cell of a workbook, changes how others are read, or ends it."""
+    for name, reading in (
+        ("t.csv", TableReading(encoding="utf-16-le", on_invalid=how)),
+        ("t.xlsx", TableReading(on_invalid=how)),
+        ("t.sav", TableReading(on_invalid=how)),
+    ):
+        written(tmp_path / name, b"a,b\n1,2\n")
+        with pytest.raises(PrivateDataError, match="may decide how others are read"):
+            open_table(tmp_path / name, reading)
 
 
 def _csv_folder(folder: Path, records: Records) -> Counted:

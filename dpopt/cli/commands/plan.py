@@ -70,7 +70,7 @@ def plan(
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.releases.plan import DEFAULT_DELTA, choice
 
-    relation = choice(NeighbouringRelation, spending.neighbours, "neighbours")
+    relation = choice(NeighbouringRelation, spending.neighbours or "add-remove", "neighbours")
     declared = declared_schema(schema, binary_columns, names)
     reading = unit.reading(layout)
     if accuracy is not None:

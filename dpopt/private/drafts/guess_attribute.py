@@ -261,7 +261,8 @@ def _many_texts(
         )
     more = f"--max-values {found}" if found <= LARGEST_SIZE // 2 - 1 else "a table with groups"
     return _left_out(
-        f"{found:,} different texts, more than {limits.max_values}; group them in the table, or allow them by {more}"
+        f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, "
+        f"protect them by --person NAME --rows-per-person K; else group them in the table, or allow them by {more}"
     )
 
 

@@ -69,6 +69,8 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     if not isinstance(table, str | os.PathLike):
         return MemorySource(table, column_names)
     path = Path(table)
+    if how.on_invalid.is_total:
+        _refuse_where_records_meet(path, how)
     if path.is_dir():
         files, title = _parts(path), path.name or str(path)
         if files[0].suffix.lower() in _PARQUET:
@@ -83,6 +85,20 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
             return ParquetSource([path], path.name, column_names)
         _refuse_foreign(path, start, how)
     return CsvSource(path, column_names, how.table_form())
+
+
+def _refuse_where_records_meet(path: Path, how: TableReading) -> None:
+    """Refuse, by PrivateDataError, to read a file to its end in which one record may decide how others are read.
+
+    A library reads a workbook as a whole, and one odd byte moves all that follow it in UTF-16.
+    """
+    whole = path.suffix.lower() in {*EXCEL, *STATISTICS}
+    if whole or how.encoding.startswith("utf-16"):
+        what = "a file that another program's library reads as a whole" if whole else "text in UTF-16"
+        raise PrivateDataError(
+            f"{path.name} is {what}: one record in it may decide how others are read, so --on-invalid {how.on_invalid.text} "
+            "cannot promise that it does not. Save the table as CSV in UTF-8, or as Parquet"
+        )
 
 
 def named_by(table: object, how: TableReading, names: Sequence[str]) -> TableReading:

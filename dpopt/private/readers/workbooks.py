@@ -53,6 +53,7 @@ class WorkbookSource(MemorySource):
         with _reading(path):
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
             sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # which the file states, and need not hold
             if len(book.worksheets) > 1:
                 self.notes = (
                     f"the workbook has {len(book.worksheets)} sheets; the first, {sheet.title!r}, is read",
