@@ -107,7 +107,7 @@ def test_a_total_without_delta_says_that_it_pays_pure_releases_only(tmp_path: Pa
     succeed("budget", "create", tmp_path / "pure", "--epsilon", 1)
     asked = [table, "--schema", schema, "--epsilon", 0.5, *COMMANDS["release"], "--budget", tmp_path / "pure"]
     message = refuse("release", *asked, "--out", tmp_path / "out")
-    assert "Release without --delta" in message
+    assert "Release with --delta 0" in message
     assert "--delta" in message
 
 

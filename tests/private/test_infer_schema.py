@@ -249,7 +249,7 @@ def test_fractions_become_bins() -> None:
     ("values", "reason"),
     [
         ([f"person {i}" for i in range(50)], "50 different texts in 50 rows: it looks like an identifier"),
-        ([f"kind {i % 20}" for i in range(50)], "20 different texts, more than 10; group them"),
+        ([f"kind {i % 20}" for i in range(50)], "20 different texts, more than 10; if it names people"),
         (list(range(1000, 1050)), "numbers the rows and looks like an identifier; drop the column"),
         ([str(i) for i in range(50)], "numbers the rows"),
         ([2**60, 2**60 + 1], "beyond 2.53 and looks like an identifier"),
