@@ -67,7 +67,7 @@ def test_ten_kills_of_one_run_repeat_nothing_and_stay_within_what_is_charged(
 def test_kills_while_records_and_statement_are_written_leave_nothing_behind(
     forks: Forks, inputs: Inputs, tmp_path: Path
 ) -> None:
-    out, part = tmp_path / "out", dualquery(2)
+    out, part = tmp_path / "out", dualquery(2, "--values-share", "0", "--weights")
     finished = [
         Kill(at=MAKING + 8, how="before")
     ]  # reserved, charge, draw, record twice, finished, half the records

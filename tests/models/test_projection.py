@@ -1,4 +1,4 @@
-"""The projection as programs (PJ-1 to PJ-8): by hand, against general solvers, and the textbook of the page."""
+"""The projection as programs (PJ-1 to PJ-10): by hand, against general solvers, and the textbook of the page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 from dpopt.errors import ProgramError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
+from dpopt.inference.records.rounding import least_distance, rows_problem, searched_rows
 from dpopt.models.best_responses.column_pricing import joined_clauses, pricing_program
 from dpopt.models.records.projection import projection, rounding_program
 from dpopt.programs import SolveLimits
 from dpopt.queries.clauses import Clauses
+from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.solvers.registry import get_solver
@@ -129,3 +131,31 @@ def test_the_rounding_program_says_what_a_rounding_costs(seed: int) -> None:
     program = written.program
     objectives = {one: program.objective(np.array(one, dtype=np.int32)) for one in costs}
     assert objectives[best] == max(objectives.values())
+
+
+@pytest.mark.parametrize("number", [2, 3, 5])
+def test_no_rows_of_any_records_come_nearer_than_the_bound_and_the_search_finds_the_nearest(
+    number: int,
+) -> None:
+    """PJ-9 against all multisets of rows over eight records, and PJ-10 below their least."""
+    sizes = np.array([2, 2, 2], dtype=np.int32)
+    records = np.array(list(itertools.product((0, 1), repeat=3)), dtype=np.int32)
+    queries = MarginalSet(all_codes((2, 2, 2)), np.array([[0, 1], [0, 2], [1, 2]], dtype=np.int32))
+    multiplicities = np.random.default_rng(number).integers(1, 20, len(records))
+    problem = rows_problem(queries, records, multiplicities, sizes, NO_RULES, number)
+    shares = shares_on_records(queries, records, sizes, multiplicities.astype(np.float64))
+
+    def distance(rows: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> float:
+        gaps = number * (shares_on_records(queries, rows, sizes) - shares)
+        return float(gaps @ gaps)
+
+    least = min(
+        distance(records[list(chosen)])
+        for chosen in itertools.combinations_with_replacement(range(len(records)), number)
+    )
+    found = min(
+        distance(searched_rows(problem, records[np.resize(np.roll(np.arange(8), seed), number)], seed))
+        for seed in range(8)
+    )
+    assert least_distance(queries, shares, number) <= least + 1e-9
+    assert found == pytest.approx(least, abs=1e-9)

@@ -17,6 +17,9 @@ with up_x in {0, 1},
 
 with K and b of the master problem. Products of two up_x are clauses of two literals, so it is a `MaxCsp` with one rule
 that counts; real coefficients become whole ones (`factor`).
+
+Rows of any records, not of the given ones alone (PJ-9), are searched, and how near they can come is bounded (PJ-10), in
+`dpopt.inference.records.rounding`.
 """
 
 from __future__ import annotations
