@@ -152,7 +152,7 @@ def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) ->
     if chosen.smoothing is not None:
         return fitter.finish(problem, on_step=walk.progress.step)
     steps = 3 * chosen.sweeps + 2 * (chosen.snapshots - 1)
-    plain = min(PLAIN_RECORDS, most_records(len(known.job.schema)))
+    plain = min(PLAIN_RECORDS, 4 * chosen.records, most_records(len(known.job.schema)))
 
     def show(progress: FitProgress) -> None:
         nonlocal done
