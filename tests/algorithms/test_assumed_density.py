@@ -147,7 +147,7 @@ def test_a_wide_table_is_not_planned_as_a_dense_one_unasked(
             release(table, BINARY, QUERIES, **asked)
         said.append(str(refusal.value))
     assert said[0] == said[1]
-    assert "Give --density" in said[0]
+    assert "Give density=" in said[0]
     assert not (tmp_path / "out").exists()
 
 

@@ -308,7 +308,7 @@ def test_the_range_of_a_selection_is_an_exact_decimal_below_its_share() -> None:
 
 def test_every_algorithm_is_planned_by_its_name() -> None:
     for algorithm in NAMES:
-        request = Terms.of(algorithm, rho=0.02).request(SIZE)
+        request = Terms.of(algorithm, rho=0.02, values_share=0).request(SIZE)
         assert plan_of(request, workload()) == make_measured_plan(request, workload())
     with pytest.raises(PlanError, match="found 'magic'"):
         Terms.of("magic", rho=0.02)

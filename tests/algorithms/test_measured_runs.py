@@ -199,6 +199,7 @@ def test_a_folder_is_rebuilt_byte_for_byte(tmp_path: Path, algorithm: str, file_
     made = run_release(dataset(), job, tmp_path / "out")
     held = "answers" if algorithm == NOISE else "synthetic"
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "README.txt",
         "plan.json",
         "schema.json",
         "workload.json",

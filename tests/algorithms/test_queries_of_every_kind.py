@@ -36,6 +36,7 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
         draws=20,
         record_encoding=encoding,
         predict=False,
+        weights=True,
     )
     clauses = finished.job.record_clauses()
     records = np.stack([done.record for done in finished.rounds])

@@ -134,6 +134,7 @@ def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: s
         "epsilon": 20.0,
         "delta": 1e-6,
         "predict": False,
+        "values_share": 0,  # which is spent after the rounds
         **rounds,
     }
     made = release(write_table(tmp_path), SCHEMA, "marginals:2", **settings, progress=log)

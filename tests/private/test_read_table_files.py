@@ -182,13 +182,13 @@ people.csv does not fit the schema
     line 3: 120 lies outside [0, 100] (and 1 more row)
     line 6: 121 lies outside [0, 100]
     expected: a whole number in [0, 100]
-    what to do: widen 'edges' in the schema, or pass --on-invalid clip to use the nearest bin
+    what to do: widen 'edges' in the schema, or pass on_invalid='clip' to use the nearest bin
   column 'sex': 2 rows do not fit
     line 4: 'Female' is not a declared value
     line 6: ' M' is not a declared value; without the blanks around it, it would be 'M': strip the column
     expected: one of 'F', 'M', 'a, b'; missing: '?'
     what to do: correct the table, or add the value under 'values' in the schema, or declare one value as 'other' there \
-and pass --on-invalid other"""
+and pass on_invalid='other'"""
     assert text == expected
 
 

@@ -215,8 +215,10 @@ def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) 
         )
     if played.stopped_early:
         # When to stop depends on what was drawn, so the guarantee is that of all rounds that could have been played.
+        own = {charge.label for charge in plan.charges()}
         for charge in walk.ledger.unspent:
-            walk.ledger.spend(charge)
+            if charge.label in own:  # numbers within bins are measured later, and always
+                walk.ledger.spend(charge)
     records = weighted_records(entry, record_problem(job), as_bits=kept_as_bits(job.schema))
     differences = _differences(job, played, records)
     proven = proven_of_records(
