@@ -25,7 +25,7 @@ def slow_release(folder: Path) -> list[object]:
     size = [
         *words("--algorithm dualquery --neighbours replace --epsilon 1e5 --delta 1e-6 --rounds"),
         ROUNDS,
-        *words("--draws 20 --work 30000"),
+        *words("--draws 20 --work 30000 --values-share 0 --weights"),
     ]
     where = ["--schema", schema, "--workload", "marginals:2", "--out", folder / "out", "--no-predict"]
     return ["release", table, *where, *size]

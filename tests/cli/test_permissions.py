@@ -18,7 +18,7 @@ from dpopt.cli.application import application
 from tests.cli.command_line import inputs, release_arguments, succeed, words
 from tests.comparison.test_cases import write as write_instance
 
-OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log"}
+OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log", "owner.html"}
 """What depends on the table without a charge."""
 
 READ = set(
@@ -59,6 +59,8 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["plan", "--schema", schema, "--n0", 200, *spent, out / "plan.json"],
         [*wide, "--out", out / "wide"],
         [*wide, "--out", out / "baskets", "--format", "baskets"],
+        ["report", out / "new" / "run", "-o", out / "report.html"],
+        ["report", out / "new" / "run", table, "-o", out / "owner.html"],
         ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],
         ["reweight", out / "new" / "run", "-o", out / "weighted"],
         ["compare", instance, "--solvers", "local-search", "--seconds", 1, "--out", out / "compared"],

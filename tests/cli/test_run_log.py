@@ -48,7 +48,7 @@ def test_a_log_of_a_release_and_of_its_continuation(tmp_path: Path) -> None:
     ]
     assert [line["solve_seconds"] is None for line in rounds] == [True, True, False, False, False]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == words(
-        "plan.json release.json schema.json synthetic.csv transcript.jsonl workload.json"
+        "README.txt plan.json release.json schema.json synthetic.csv transcript.jsonl workload.json"
     )
 
 
