@@ -19,7 +19,7 @@ def synthesize(task: Task) -> NDArray[np.int64]:
     earlier columns and so ties columns together that are independent in the model; ``mst-rounded`` shows what that costs.
     """
     import opendp.prelude as dp
-    import polars as pl  # type: ignore[import-not-found]
+    import polars as pl
 
     dp.enable_features("contrib")
     library: Any = dp

@@ -129,9 +129,7 @@ REFUSALS = {
     ),
     "release(plan)": lambda wrong, _: dpopt.release(TABLE, plan=wrong),
     "release(engine)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, "marginals:1", engine=wrong, **RELEASE),
-    "release(progress)": lambda wrong, _: dpopt.release(
-        TABLE, SCHEMA, progress=1 if wrong is None else wrong, **RELEASE
-    ),
+    "release(progress)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, progress=_some(wrong), **RELEASE),
     "release(reading)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, reading=_some(wrong), **RELEASE),
     "release(neighbours)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, neighbours=wrong, **RELEASE),
     "plan(schema)": lambda wrong, _: dpopt.plan(wrong, "marginals:1", n=10, epsilon=1),

@@ -21,10 +21,10 @@ from dpopt.private.readers.binary.matrices import (
     _summands,
     columns_of_arrays,
     columns_of_matrix,
-    is_sparse_matrix,
     read_matrix_market,
     read_npz,
 )
+from dpopt.private.readers.table_sources import is_sparse_matrix
 from dpopt.queries.counting.binary_columns import SparseColumns
 
 GOOD: dict[str, Any] = {
