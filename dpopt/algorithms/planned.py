@@ -80,7 +80,7 @@ class Planned(Shown):
     @property
     def remarks(self) -> list[str]:
         """What there is to know before it is run."""
-        return remarks_on(self.plan, self.statement)
+        return remarks_on(self.plan, self.statement, self.asked.schema)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as it is put on file: the request that a release carries out, and for readers what it leads to."""

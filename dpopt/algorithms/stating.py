@@ -51,6 +51,7 @@ from dpopt.releases.public_population.population import (
 )
 from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.solver_choice import require_solver
+from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 
 TIE = 1.25
@@ -480,9 +481,27 @@ def size_note(plan: Plan) -> str | None:
     )
 
 
-def remarks_on(plan: Plan, statement: Mapping[str, Any]) -> list[str]:
+def _fixed_note(schema: Schema) -> str | None:
+    """Return the note on numbers that all stand at the middle of their bins, None where there are none."""
+    names = fixed_by_rules(schema)
+    if not names:
+        return None
+    return (
+        f"warning: all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since a "
+        "rule compares these; what lies between is lost. To keep it, leave the rule out and add a column of the difference "
+        "(a duration) to the table, or declare finer bins"
+    )
+
+
+def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[str]:
     """Return what there is to know of a plan before it is run."""
     weights = statement.get(WEIGHTS_BECAUSE)
     unasked = None if weights is None else f"note: distinct records with weights are written: {weights}"
-    found = (delta_warning(plan), size_note(plan), density_note(plan, statement), unasked)
+    found = (
+        delta_warning(plan),
+        size_note(plan),
+        density_note(plan, statement),
+        unasked,
+        _fixed_note(schema),
+    )
     return [remark for remark in found if remark is not None]

@@ -152,7 +152,7 @@ def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
     """Show the notes on a job before it runs, and refuse one that does not fit into memory."""
     verdict = (job.statement.get("predicted") or {}).get("verdict")
     for remark in (
-        *remarks_on(job.plan, job.statement),
+        *remarks_on(job.plan, job.statement, job.schema),
         *(() if verdict is None else (f"warning: {verdict}",)),
     ):
         progress.note(remark)

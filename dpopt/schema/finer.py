@@ -96,16 +96,29 @@ def dividable(schema: Schema) -> list[int]:
 
     Columns that a rule compares by representatives are left out: the rule holds for those numbers, and not for all others.
     """
+    fixed = _compared(schema)
+    return [place for place in _of_several_numbers(schema) if schema.attributes[place].name not in fixed]
+
+
+def fixed_by_rules(schema: Schema) -> list[str]:
+    """Return the names of the columns that are left out of `dividable` since a rule compares them by representatives."""
+    fixed = _compared(schema)
+    names = [schema.attributes[place].name for place in _of_several_numbers(schema)]
+    return [name for name in names if name in fixed]
+
+
+def _of_several_numbers(schema: Schema) -> list[int]:
     if schema.is_binary:
         return []
-    fixed = set(_compared_as_written(schema.to_json()["rules"])) if schema.rules else set()
     return [
         place
         for place, attribute in enumerate(schema.attributes)
-        if attribute.kind is AttributeKind.NUMERIC
-        and attribute.name not in fixed
-        and fine_limits(attribute).size > len(attribute.edges)
+        if attribute.kind is AttributeKind.NUMERIC and fine_limits(attribute).size > len(attribute.edges)
     ]
+
+
+def _compared(schema: Schema) -> set[str]:
+    return set(_compared_as_written(schema.to_json()["rules"])) if schema.rules else set()
 
 
 def _compared_as_written(rules: object, *, inside: bool = False) -> Iterator[str]:

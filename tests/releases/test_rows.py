@@ -140,7 +140,8 @@ def test_more_rows_than_are_written_at_once_become_weights_unless_they_are_asked
     assert job.rows is None
     assert "Ask for fewer by rows=" in job.statement[WEIGHTS_BECAUSE]
     assert any(
-        "distinct records with weights are written" in one for one in remarks_on(job.plan, job.statement)
+        "distinct records with weights are written" in one
+        for one in remarks_on(job.plan, job.statement, job.schema)
     )
     asked = prepare(_terms(n0=size, rows=size), SCHEMA, "marginals:2", Silent())
     with pytest.raises(PlanError, match="more than the"):

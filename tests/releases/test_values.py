@@ -14,6 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.planned import plan
 from dpopt.algorithms.registry import ALGORITHMS
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.stating import plan_and_statement
@@ -27,6 +28,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.progress import Silent
 from dpopt.releases.values import VALUES_SHARE, ValuesPlan
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare
+from dpopt.schema.finer import fixed_by_rules
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 SCHEMA = Schema(
@@ -93,13 +95,25 @@ def test_what_has_one_number_in_each_bin_pays_nothing() -> None:
 
 def test_columns_that_a_rule_compares_as_they_are_written_keep_their_representatives() -> None:
     rule = Rule(compare("visits", "<=", "age", by="representative", missing="holds"))
-    plan = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(rule,)), BUDGET, ADD_REMOVE, None)
-    assert plan is not None
-    assert plan.columns == ("cost",)
+    made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(rule,)), BUDGET, ADD_REMOVE, None)
+    assert made is not None
+    assert made.columns == ("cost",)
+    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(rule,))) == [
+        "age"
+    ]  # bins of visits hold one number each
     free = Rule(compare("visits", "<=", "age", by="every value", missing="holds"))
-    plan = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(free,)), BUDGET, ADD_REMOVE, None)
-    assert plan is not None
-    assert plan.columns == ("age", "cost")
+    made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(free,)), BUDGET, ADD_REMOVE, None)
+    assert made is not None
+    assert made.columns == ("age", "cost")
+    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(free,))) == []
+
+
+def test_an_owner_is_warned_of_numbers_that_a_rule_keeps_at_the_middle_of_bins() -> None:
+    rule = Rule(compare("visits", "<=", "age", by="representative", missing="holds"))
+    asked: dict[str, Any] = {"n": 500, "epsilon": 1.0, "predict": False, "algorithm": "projection"}
+    warned = plan(Schema(SCHEMA.attributes, rules=(rule,)), "marginals:1", **asked).remarks
+    assert [one for one in warned if "numbers of 'age' stand at the representatives" in one]
+    assert not [one for one in plan(SCHEMA, "marginals:1", **asked).remarks if "representatives" in one]
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.95, True, "much", float("nan")])

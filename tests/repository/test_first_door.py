@@ -131,7 +131,7 @@ REFUSALS = {
     "release(engine)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, "marginals:1", engine=wrong, **RELEASE),
     "release(progress)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, progress=_some(wrong), **RELEASE),
     "release(reading)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, reading=_some(wrong), **RELEASE),
-    "release(neighbours)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, neighbours=wrong, **RELEASE),
+    "release(neighbours)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, neighbours=_some(wrong), **RELEASE),
     "plan(schema)": lambda wrong, _: dpopt.plan(wrong, "marginals:1", n=10, epsilon=1),
     "plan(workload)": lambda wrong, _: dpopt.plan(SCHEMA, _some(wrong), n=10, epsilon=1),
     "resume(folder)": lambda wrong, _: dpopt.resume(wrong, TABLE),
