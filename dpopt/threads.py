@@ -5,9 +5,13 @@ Compiled kernels run without the interpreter's lock, so that pieces of one array
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+USUAL = 1 if os.environ.get("DPOPT_THREADS") == "1" else 2
+"""Threads that share the work of a run. ``DPOPT_THREADS=1`` leaves it to one, where many processes share the cores: threads
+that wait for each other would take turns there. No result depends on it."""
 STEPS = 20  # shares that are reported: 1/20, 2/20, ..., 1
 
 

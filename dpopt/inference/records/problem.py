@@ -22,6 +22,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.threads import USUAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +218,7 @@ class FitSettings:
     rounds: int = 0
     gap: float | None = None
     seed: int = 0
-    threads: int = 2
+    threads: int = USUAL
     solver: str | Solver | None = None
     pricing: str | Solver | None = None
     proof: str | None = None

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, Progress
+from dpopt.threads import USUAL
 
 
 def runs_of(starts: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
@@ -20,7 +21,7 @@ def runs_of(starts: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
 
 
 def exact_counts(
-    dataset: PrivateDataset, queries: AnyQueries, *, threads: int = 2, progress: Progress | None = None
+    dataset: PrivateDataset, queries: AnyQueries, *, threads: int = USUAL, progress: Progress | None = None
 ) -> NDArray[np.int64]:
     """Return how many records lie in each cell, or satisfy each clause. Private.
 

@@ -26,7 +26,7 @@ from dpopt.queries.counting.bitmaps import (
 from dpopt.queries.counting.compiled import Literals
 from dpopt.queries.counting.resolved_kernels import FlatColumns, name_columns, resolve, take_clauses
 from dpopt.queries.counting.sparse_kernels import ListClauses, count_by_lists, list_steps
-from dpopt.threads import Progress
+from dpopt.threads import USUAL, Progress
 
 MOST_BYTES = 1 << 32  # of bits at once: clauses that name more columns are counted in parts
 # What a word of the columns of one clause costs by bits, in steps through a list: with more columns than the caches
@@ -42,7 +42,7 @@ def count_on_columns(
     sizes: NDArray[np.integer],
     clauses: Clauses,
     *,
-    threads: int = 2,
+    threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64]:
     """Count, for every clause, the records of which it is true.
