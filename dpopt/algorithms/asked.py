@@ -128,8 +128,8 @@ class Terms:
         the delta of `dpopt.releases.plan.usual_delta`; a delta of 0 asks for pure differential privacy.
     accountant : str or None
         zcdp, gdp, per-round, theorem or pure; None: pure where delta is 0, else zcdp.
-    neighbours : str
-        add-remove (one record more or less) or replace (one record changed, n public).
+    neighbours : str or None
+        add-remove (one record more or less; None means it) or replace (one record changed, n public).
     n0 : int or None
         Under add-remove a fixed public number of records; None measures the number with 1 % of the budget.
     reading : TableReading

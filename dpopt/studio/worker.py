@@ -78,9 +78,9 @@ def main(task: Path) -> int:
     """Carry out a task; returns 0 if all of it was done, and leaves `problem.txt` beside it otherwise."""
     asked: dict[str, Any] = read_json_object(task, "task", dpopt.DpoptError)
     progress = Written(task.with_name("progress.json"))
-    budget = None if asked["budget"] is None else dpopt.BudgetLedger(asked["budget"])
     out, table = Path(asked["out"]), asked["table"]
     try:
+        budget = None if asked["budget"] is None else dpopt.BudgetLedger(asked["budget"])
         if asked["resumed"]:
             finished = dpopt.resume(out, table, progress=progress, budget=budget)
         else:

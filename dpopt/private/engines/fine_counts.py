@@ -18,9 +18,12 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
+from dpopt.threads import USUAL
 
 
-def count_columns(dataset: PrivateDataset, finer: Sequence[Attribute], *, threads: int = 2) -> ColumnCounts:
+def count_columns(
+    dataset: PrivateDataset, finer: Sequence[Attribute], *, threads: int = USUAL
+) -> ColumnCounts:
     """Return how many records lie in each bin of attributes with finer bins than the schema's. Private.
 
     Each record is read by itself, as for its codes: what is clipped, replaced or dropped is the same.
