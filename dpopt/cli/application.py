@@ -68,9 +68,10 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "How the table is read": (
         "separator",
         "decimal",
+        "thousands",
         "encoding",
         "multiline",
-        "no_quotes",
+        "quotes",
         "no_header",
         "on_invalid",
         "person",

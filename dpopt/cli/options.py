@@ -142,17 +142,30 @@ NoHeaderOption = Annotated[
 SeparatorOption = Annotated[
     str | None,
     "What separates the values of a line: one character, tab, blanks (any number of blanks and tabs) or ::. If "
-    "left out: a comma; for edges blanks; for baskets blanks, tabs and commas.",
+    "left out: as the "
+    "schema says, else a comma; for edges blanks; for baskets blanks, tabs and commas.",
 ]
-DecimalOption = Annotated[str, "Decimal mark of numbers: . or , (a comma)."]
+DecimalOption = Annotated[
+    str | None, "Decimal mark of numbers: . or , (a comma). If left out: as the schema says, else a point."
+]
 ThousandsOption = Annotated[
-    str | None, "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe."
+    str | None,
+    "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe; "
+    "'' for nothing. If left out: as the schema says.",
 ]
 EncodingOption = Annotated[
-    str, "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...)."
+    str | None,
+    "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...). If left out: as the "
+    "schema says, else utf-8.",
 ]
-MultilineOption = Annotated[bool, "Values in quotes may contain line ends; otherwise each line is a row."]
-NoQuotesOption = Annotated[bool, "Quotes are ordinary characters; no value is written in quotes."]
+MultilineOption = Annotated[
+    bool | None,
+    "Values in quotes may contain line ends, or each line is a row. If left out: as the schema says, else each line.",
+]
+QuotesOption = Annotated[
+    bool | None,
+    "Values may stand in quotes, or quotes are ordinary characters. If left out: as the schema says, else they may.",
+]
 BudgetOption = Annotated[
     Path | None,
     "The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",
@@ -180,11 +193,11 @@ class TextOptions:
     """How a text file is written: declared, never inferred: otherwise a record could decide it."""
 
     separator: SeparatorOption = None
-    decimal: DecimalOption = "."
+    decimal: DecimalOption = None
     thousands: ThousandsOption = None
-    encoding: EncodingOption = "utf-8"
-    multiline: MultilineOption = False
-    no_quotes: NoQuotesOption = False
+    encoding: EncodingOption = None
+    multiline: MultilineOption = None
+    quotes: QuotesOption = None
 
     def text(self, on_invalid: str = "error") -> TableReading:
         """Return what the options say, and what is done with what does not fit.
@@ -198,7 +211,7 @@ class TextOptions:
 
         return TableReading(
             separator=self.separator,
-            quotes=not self.no_quotes,
+            quotes=self.quotes,
             multiline=self.multiline,
             decimal=self.decimal,
             thousands=self.thousands,

@@ -490,6 +490,29 @@ def test_the_schema_alone_says_how_its_tables_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "said", [{"decimal": ".", "thousands": ""}, {"encoding": "utf-8"}, {"multiline": False}]
+)
+def test_what_is_declared_of_a_reading_holds_over_the_schema_even_where_it_is_the_usual(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("name;size\nö;1.5\nü;0.25\n", encoding="utf-8")
+    kinds = (
+        Attribute("name", AttributeKind.CATEGORICAL, values=("ö", "ü")),
+        Attribute("size", AttributeKind.NUMERIC, edges=(0.0, 1.0, 2.0)),
+    )
+    usual = {"decimal": ",", "thousands": "."} | {"encoding": "latin-1"} | {"multiline": True}
+    declared = {"separator": ";"} | {name: usual[name] for name in said}
+    schema = Schema(kinds, reading=tuple(declared.items()))
+    how = TableReading(**said)
+    assert read_table(path, schema, how)._rows == 2
+    assert how.for_schema(schema).to_json() | said == how.for_schema(schema).to_json()
+    if "multiline" not in said:
+        with pytest.raises(PrivateDataError):
+            read_table(path, schema)
+
+
+@pytest.mark.parametrize(
     ("cells", "decimal", "thousands"),
     [
         (["1,5", "2,25"], ",", None),

@@ -110,7 +110,7 @@ def release(
     paying: options.PayingOptions,
     n0: options.N0Option = None,
     counted: CountedOptions,
-    encoding: options.EncodingOption = "utf-8",
+    encoding: options.EncodingOption = None,
 ) -> None:
     """Release noisy counts of LISTS that give at every point the share of rows that are true there."""
     from dataclasses import asdict

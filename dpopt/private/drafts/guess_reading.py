@@ -34,12 +34,11 @@ def guess_reading(path: Path, given: TableReading) -> TableReading:
     PrivateDataError
         If the file cannot be read.
     """
-    usual = TableReading()
     packed = is_packed(path, public_start=given.column_names is None)
     found = given
-    if given.encoding == usual.encoding:
-        found = replace(found, encoding=_encoding(path, packed=packed))
-    text = _beginning(path, found.encoding, packed=packed)
+    encoding = given.encoding or _encoding(path, packed=packed)
+    found = replace(found, encoding=encoding)
+    text = _beginning(path, encoding, packed=packed)
     if given.separator is None:
         separator = _separator(text)
         found = replace(found, separator=None if separator == "," else separator)
@@ -47,9 +46,13 @@ def guess_reading(path: Path, given: TableReading) -> TableReading:
     if sign is None or len(sign) > 1:
         return found
     rows = list(_rows(text, sign))
-    if given.quotes and not given.multiline and any("\n" in cell for row in rows for cell in row):
+    if (
+        given.quotes is not False
+        and given.multiline is None
+        and any("\n" in cell for row in rows for cell in row)
+    ):
         found = replace(found, multiline=True)
-    if given.decimal == usual.decimal and given.thousands is None:
+    if given.decimal is None and given.thousands is None:
         decimal, thousands = _marks(rows[1:])
         if decimal != sign:
             found = replace(found, decimal=decimal, thousands=thousands)

@@ -20,7 +20,7 @@ from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.encode import as_text, clean
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import NO_TEXT, counted, shown
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.private.tables.dataset import Progress
 from dpopt.schema.schema import LARGEST_SIZE, READING_KEYS, Attribute, AttributeKind, Schema
@@ -237,12 +237,11 @@ def infer_schema(
     if not attributes:
         reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
         raise PrivateDataError(f"{source.title} has no column for a schema:\n  {reasons}")
-    usual = TableReading()
     is_text = isinstance(source, CsvSource | CsvFilesSource)
     declared = {
         name: getattr(how, name)
         for name in READING_KEYS
-        if is_text and getattr(how, name) != getattr(usual, name)
+        if is_text and getattr(how, name) not in {None, USUAL[name]}
     }
     return SchemaDraft(
         Schema(tuple(attributes), draft=True, reading=tuple(declared.items())),

@@ -93,7 +93,7 @@ def _refuse_where_records_meet(path: Path, how: TableReading) -> None:
     A library reads a workbook as a whole, and one odd byte moves all that follow it in UTF-16.
     """
     whole = path.suffix.lower() in {*EXCEL, *STATISTICS}
-    if whole or how.encoding.startswith("utf-16"):
+    if whole or (how.encoding or "").startswith("utf-16"):
         what = "a file that another program's library reads as a whole" if whole else "text in UTF-16"
         raise PrivateDataError(
             f"{path.name} is {what}: one record in it may decide how others are read, so --on-invalid {how.on_invalid.text} "
@@ -112,7 +112,9 @@ def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:
         raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
-    if (what := foreign_format(start)) and not (how.encoding.startswith("utf-16") and "UTF-16" in what):
+    if (what := foreign_format(start)) and not (
+        (how.encoding or "").startswith("utf-16") and "UTF-16" in what
+    ):
         raise PrivateDataError(f"{path.name} is {what}; save the table as CSV or Parquet")
 
 

@@ -40,7 +40,7 @@ _WHOLE_LINES = TextForm(separators="", quotes=False)
 _END = -1  # the number of "else" among variables
 
 
-def read_lists(lists: AnyLists, family: ListFamily, encoding: str = "utf-8") -> PrivateLists:
+def read_lists(lists: AnyLists, family: ListFamily, encoding: str | None = None) -> PrivateLists:
     """Read rows. All of them fit the declaration, or nothing is returned.
 
     A literal that stands twice in a row is left out the second time; where its opposite stood before, the row ends there, since
@@ -52,7 +52,7 @@ def read_lists(lists: AnyLists, family: ListFamily, encoding: str = "utf-8") -> 
         A text file (also .gz), or one text for each row. Private.
     family : ListFamily
         The declaration. Public.
-    encoding : str
+    encoding : str, optional
         Of the file, as `TableReading.encoding`.
 
     Raises
@@ -168,7 +168,7 @@ def _meaning(text: str, known: dict[str, int], kind: RowKind) -> tuple[int, int,
     return (known[match[2]], int(not match[1]), output)
 
 
-def _lines(lists: AnyLists, encoding: str) -> tuple[str, list[str]]:
+def _lines(lists: AnyLists, encoding: str | None) -> tuple[str, list[str]]:
     if not isinstance(lists, str | os.PathLike):
         given = list(lists)
         wrong = next((place for place, one in enumerate(given) if not isinstance(one, str)), None)
@@ -178,7 +178,7 @@ def _lines(lists: AnyLists, encoding: str) -> tuple[str, list[str]]:
     path = Path(lists)
     lines: list[str] = []
     malformed = Malformed("a row")
-    form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).encoding)
+    form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).pairs_form().encoding)
     for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
         malformed.add_records(fields, np.flatnonzero(fields.bad))
         lines += [

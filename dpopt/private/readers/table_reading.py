@@ -125,6 +125,16 @@ THOUSANDS = (
 )
 """What can stand between groups of three digits."""
 
+USUAL: Mapping[str, str | bool] = {
+    "separator": ",",
+    "quotes": True,
+    "multiline": False,
+    "decimal": ".",
+    "thousands": "",
+    "encoding": "utf-8",
+}
+"""How the text of a table is written, where neither its reading nor its schema declares it."""
+
 _RUNS = {"blanks": (" \t", True), "::": (":", True)}
 
 MOST_ROWS_PER_PERSON = 10**6
@@ -144,6 +154,9 @@ _TAKERS: Mapping[str, tuple[str, tuple[Layout, ...]]] = {
 class TableReading:
     """How a table is read: by what its owner declares, never by what its records look like.
 
+    How text is written (separator, quotes, multiline, decimal, thousands, encoding) is None where nothing is declared here: the
+    schema's "reading" says it then, and else it is as usual (`USUAL`). What is declared here holds, also where it is the usual.
+
     Parameters
     ----------
     layout
@@ -157,18 +170,19 @@ class TableReading:
         pairs: whether the first line holds the names of the file's columns.
     separator
         Text files: what separates the values of a line. One ASCII character, "tab", "blanks" (a run of blanks and tabs), "::".
-        None stands for a comma in tables and pairs, blanks in edges, and runs of blanks, commas and tabs in baskets.
+        As usual: a comma in tables and pairs, blanks in edges, and runs of blanks, commas and tabs in baskets.
     quotes
-        Text files: whether a value may stand in double quotes, doubled inside of it. Not for baskets.
+        Text files: whether a value may stand in double quotes, doubled inside of it; usually yes. Not for baskets.
     multiline
-        Tables: whether values in quotes may hold line ends; else a line is a record, whatever stands in it.
+        Tables: whether values in quotes may hold line ends; usually no: a line is a record, whatever stands in it.
     decimal
-        Text files with tables: what stands before the fraction of a number, "." or ",".
+        Text files with tables: what stands before the fraction of a number, "." (usually) or ",".
     thousands
-        Text files with tables: what may stand between groups of three digits before the decimal mark, such as "," or "."; None:
-        nothing may.
+        Text files with tables: what may stand between groups of three digits before the decimal mark, such as "," or ".";
+        "" or usually: nothing may.
     encoding
-        Text files: "utf-8", one with one byte for each character, such as "latin-1" or "cp1252", or "utf-16-le" or "utf-16-be".
+        Text files: "utf-8" (usually), one with one byte for each character, such as "latin-1" or "cp1252", "utf-16-le" or
+        "utf-16-be".
     column_names
         Names of all columns of a table, in order. Needed for a CSV file whose first line is a record already; replaces the
         names that other tables have.
@@ -195,10 +209,10 @@ class TableReading:
     pair_columns: tuple[int, int] | None = None
     header: bool = True
     separator: str | None = None
-    quotes: bool = True
-    multiline: bool = False
-    decimal: str = "."
-    encoding: str = "utf-8"
+    quotes: bool | None = None
+    multiline: bool | None = None
+    decimal: str | None = None
+    encoding: str | None = None
     column_names: Sequence[str] | None = None
     on_invalid: OnInvalid = OnInvalid.ERROR
     person: str | None = None
@@ -209,14 +223,9 @@ class TableReading:
         for name, checked in _CHECKED.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked(getattr(self, name)))
-        for name in ("header", "quotes", "multiline"):
-            if not isinstance(getattr(self, name), bool):
-                raise SchemaError(f"'{name}' is true or false, found {shown(getattr(self, name))}")
-        if self.decimal == self.thousands:
-            raise SchemaError(
-                f"{self.decimal!r} cannot stand both before fractions and between thousands; declare 'decimal' with 'thousands'"
-            )
-        if self.multiline and not self.quotes:
+        if not isinstance(self.header, bool):
+            raise SchemaError(f"'header' is true or false, found {shown(self.header)}")
+        if self.multiline and self.quotes is False:
             raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
         self._check_person()
         usual = {field.name: field.default for field in fields(self)}
@@ -249,8 +258,7 @@ class TableReading:
         SchemaError
             If the schema declares something else than expected.
         """
-        usual = {field.name: field.default for field in fields(self)}
-        declared = {name: value for name, value in schema.reading if getattr(self, name) == usual[name]}
+        declared = {name: value for name, value in schema.reading if getattr(self, name) is None}
         return replace(self, **declared) if declared else self  # type: ignore[arg-type]  # it checks them
 
     @property
@@ -321,14 +329,9 @@ class TableReading:
         Raises
         ------
         SchemaError
-            If the sign that separates values stands before fractions, too.
+            If one sign separates values, stands before fractions or stands between thousands, of which two would be the same.
         """
-        separator = "," if self.separator is None else self.separator
-        if self.decimal == separator:
-            raise SchemaError(
-                f"{separator!r} cannot both separate values and stand before fractions; declare --separator with --decimal"
-            )
-        return replace(self._form(separator, trimmed=False), empty_lines=self.on_invalid.is_total)
+        return replace(self._form(",", trimmed=False), empty_lines=self.on_invalid.is_total)
 
     def pairs_form(self) -> TextForm:
         """Return how the lines of a file of pairs are divided."""
@@ -344,17 +347,34 @@ class TableReading:
         return replace(form, separators=usual) if self.separator is None else form
 
     def _form(self, usual: str, *, trimmed: bool = True) -> TextForm:
-        separator = usual if self.separator is None else self.separator
+        separator, decimal, thousands = (
+            self.separator or usual,
+            self._said("decimal"),
+            self._said("thousands"),
+        )
+        if decimal == separator:
+            raise SchemaError(
+                f"{separator!r} cannot both separate values and stand before fractions; declare --separator with --decimal"
+            )
+        if decimal == thousands:
+            raise SchemaError(
+                f"{decimal!r} cannot stand both before fractions and between thousands; declare 'decimal' with 'thousands'"
+            )
         signs, runs = _RUNS.get(separator, ("\t" if separator == "tab" else separator, False))
         return TextForm(
             signs,
             runs=runs,
-            quotes=self.quotes,
+            quotes=bool(self._said("quotes")),
             trimmed=trimmed,
-            multiline=self.multiline,
-            encoding=self.encoding,
-            decimal=self.decimal + (self.thousands or ""),
+            multiline=bool(self._said("multiline")),
+            encoding=str(self._said("encoding")),
+            decimal=f"{decimal}{thousands}",
         )
+
+    def _said(self, name: str) -> str | bool:
+        """Return what is declared of how text is written, or the usual."""
+        found: str | bool | None = getattr(self, name)
+        return USUAL[name] if found is None else found
 
     def for_publication(self, schema: Schema) -> TableReading:
         """Return the same with numbers in place of the names of columns that the schema does not use."""
@@ -413,11 +433,20 @@ def _decimal(given: object) -> str:
 
 
 def _thousands(given: object) -> str:
-    if given not in THOUSANDS:
+    if given not in {"", *THOUSANDS}:
         raise SchemaError(
-            f"between thousands stands one of {' '.join(map(repr, THOUSANDS))}; found {shown(given)}"
+            f"between thousands stands one of {' '.join(map(repr, THOUSANDS))}, or nothing (''); found {shown(given)}"
         )
     return str(given)
+
+
+def _truth(name: str) -> Callable[[object], bool]:
+    def checked(given: object) -> bool:
+        if not isinstance(given, bool):
+            raise SchemaError(f"'{name}' is true or false, found {shown(given)}")
+        return given
+
+    return checked
 
 
 def _separator(given: object) -> str:
@@ -476,6 +505,8 @@ _CHECKED: Mapping[str, Callable[..., object]] = {
     "first_item": _first_item,
     "pair_columns": _two_columns,
     "separator": _separator,
+    "quotes": _truth("quotes"),
+    "multiline": _truth("multiline"),
     "decimal": _decimal,
     "encoding": _encoding,
     "thousands": _thousands,
