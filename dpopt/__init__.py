@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.planned import Planned as Planned
     from dpopt.algorithms.planned import plan as plan
+    from dpopt.algorithms.release import release as release
+    from dpopt.algorithms.release import resume as resume
     from dpopt.algorithms.replay import replay as replay
-    from dpopt.algorithms.synthesize import release as release
-    from dpopt.algorithms.synthesize import resume as resume
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
@@ -149,10 +149,10 @@ _PUBLIC_NAMES: dict[str, str] = {
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_synopsis": "dpopt.synopses.any_synopsis",
     "read_table": "dpopt.private.readers.read_table",
-    "release": "dpopt.algorithms.synthesize",
+    "release": "dpopt.algorithms.release",
     "replay": "dpopt.algorithms.replay",
     "report": "dpopt.reports.report",
-    "resume": "dpopt.algorithms.synthesize",
+    "resume": "dpopt.algorithms.release",
     "reweight_release": "dpopt.algorithms.after.reweighted_release",
     "sanitize": "dpopt.synopses.sanitizers.release_sanitizer",
     "sorted_counts": "dpopt.synopses.histograms.sorted.release_sorted",

@@ -18,9 +18,9 @@ import pandas as pd
 from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door

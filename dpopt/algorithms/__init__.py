@@ -13,7 +13,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | prediction.py | what the simulations of plans on public populations share |
 | explain.py | what a plan costs, for people |
 | memory.py | the memory that a run will take |
-| synthesize.py, release.py, replay.py | from a table to a release, resume included; the release rebuilt |
+| release.py, run_release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, synthetic_release.py | the release folder; a release as a value |
 | statement.py | release.json; the privacy that a file states, compared with what its own plan costs |
 | evaluate.py, judgement.py | a release against its table; all that a report says of both; NOT private |

@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.release import read_again, read_by
 from dpopt.algorithms.replay import load
-from dpopt.algorithms.synthesize import read_again, read_by
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
@@ -148,7 +148,7 @@ def dataset_of(
     reading: TableReading | None = None,
     engine: str = "memory",
 ) -> PrivateDataset:
-    """Return the table of a job, read as its run read it; raises as `dpopt.algorithms.synthesize.read_again`."""
+    """Return the table of a job, read as its run read it; raises as `dpopt.algorithms.release.read_again`."""
     if isinstance(table, PrivateDataset):
         return table
     return read_again(job, table, engine=engine, reading=reading)

@@ -115,7 +115,7 @@ def plan(
     Parameters
     ----------
     schema, workload, algorithm, terms
-        As of `dpopt.algorithms.synthesize.release`.
+        As of `dpopt.algorithms.release.release`.
     n : int, optional
         The number of records to plan for: under replace the public one; under add-remove a guess of the number that the
         release measures, or left out where `n0` declares it.

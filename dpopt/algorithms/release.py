@@ -1,260 +1,292 @@
-"""Release and resume: one path from what was asked, or a job, and a table to a finished release folder."""
+"""`dpopt.release` and `dpopt.resume`: from a table to a finished release in one call, for the command line and Python alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import os
+import warnings
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import RESERVATION, Asked
-from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
-from dpopt.algorithms.release_folder import add_plan, create_folder
-from dpopt.algorithms.stating import plan_and_statement
-from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
-from dpopt.errors import (
-    AccountingError,
-    BudgetError,
-    PlanError,
-    PrivateDataError,
-    ProgramError,
-    ReleaseFolderError,
-    SchemaError,
-    SolverUnavailableError,
-    WorkloadError,
-)
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms, check_density_known
+from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
+from dpopt.algorithms.options import AUTO, Options
+from dpopt.algorithms.planned import Planned, asked_of
+from dpopt.algorithms.registry import OPTIONS, algorithm_of
+from dpopt.algorithms.release_folder import read_begun
+from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_release
+from dpopt.algorithms.stating import remarks_on
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
+from dpopt.private.engines.open_dataset import check_engine, open_dataset
+from dpopt.private.evaluation import broken_rows
+from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
+from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_sources import is_sparse_matrix
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import check_schema
-from dpopt.programs.solver import Solver
-from dpopt.releases.folder_files import (
-    RELEASE,
-    REQUEST,
-    TRANSCRIPT,
-    missing_folders,
-    never_began,
-    remove_unfinished,
-    withdraw,
-)
-from dpopt.releases.job import LEAST_BYTES, WEIGHTS_BECAUSE, Job, refuse_unreviewed
-from dpopt.releases.measured_size import (
-    PublicSize,
-    check_size_on_file,
-    measure_size,
-    size_on_file,
-    with_size_measured,
-)
-from dpopt.releases.plan import Plan
+from dpopt.private.tables.public_facts import public_size
+from dpopt.programs.solver import Capability, Solver
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.folder_files import check_empty
+from dpopt.releases.job import Job
+from dpopt.releases.ledgers import open_account
+from dpopt.releases.measured_size import PublicSize
 from dpopt.releases.progress import Progress, Silent, stage
-from dpopt.releases.run import Run, Sources, play_run
-from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
-from dpopt.transcript.past import Past
+from dpopt.releases.solver_choice import require_solver_again
+from dpopt.schema.schema import Schema
+from dpopt.transcript.budget_ledger import BudgetLedger
 
-REFUSALS = (
-    AccountingError,
-    BudgetError,
-    PlanError,
-    PrivateDataError,
-    ProgramError,
-    SchemaError,
-    SolverUnavailableError,
-    WorkloadError,
+_NOT_ENCRYPTED = (
+    "{address} is not encrypted: whoever reads or reaches this network sees exact counts, which are private, and can give the "
+    "workers tasks, that is, code. Use it only where everybody may see the records; otherwise set up TLS in Dask's "
+    "configuration and write dask:HOST:PORT"
 )
-_TRIED_SIZES = (10_000, 10_000_000)
-"""Public numbers of records; what is refused for both of them is refused before the number is measured."""
+_NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
 
 
-def check_plannable(asked: Asked) -> None:
-    """Refuse what no number of records makes plannable, before the number is measured.
-
-    Raises DpoptError as the plan of ten million records is refused.
-    """
-    terms = asked.terms
-    request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
-    refusals: list[PlanError | AccountingError] = []
-    for size in _TRIED_SIZES:
-        for options in candidates_for(terms.algorithm):
-            try:
-                plan = plan_of(replace(request, size=size, options=options), asked.workload)
-                _job(asked, plan, asked.statement)  # refuses what cannot be written
-            except (PlanError, AccountingError) as refusal:
-                refusals.append(refusal)
-            else:
-                return
-    raise refusals[-1]
-
-
-def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
-    """Return the job for a public number of records: a function of what was asked and of that number."""
-    plan, statement = plan_and_statement(
-        asked.terms, size.number, asked.workload, progress, form=asked.form, budget=size.budget
-    )
-    return _job(asked, plan, {**statement, **asked.statement})
-
-
-def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
-    """Return the job; where rows that nobody asked for are more than are written at once, it writes weights and says so."""
-    terms = asked.terms
-    output = terms.output(asked.schema, plan.size)
-    try:
-        return Job(plan, asked.schema, asked.workload, output, statement)
-    except PlanError as refusal:
-        if terms.rows is not None or output["rows"] is None:
-            raise
-        output = replace(terms, weights=True).output(asked.schema)
-        return Job(plan, asked.schema, asked.workload, output, {**statement, WEIGHTS_BECAUSE: str(refusal)})
-
-
-def run_release(
-    dataset: PrivateDataset,
-    begun: Job | Asked,
-    folder: Path | None,
+def release(
+    table: AnyTable | AnyBinaryTable,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    workload: Workload | str | None = None,
     *,
-    sources: Sources | None = None,
-    check: Callable[[Job], None] = lambda job: None,
+    plan: Planned | str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    algorithm: Options | str = AUTO,
     progress: Progress | None = None,
-    account: Account | None = None,
-    solver: Solver | None = None,
+    engine: str = "memory",
+    budget: BudgetLedger | None = None,
+    **terms: Any,
 ) -> SyntheticRelease:
-    """Run a plan on a table and, where a folder is given, leave a finished release in it.
+    """Release differentially private synthetic records of a table.
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The table.
-    begun : Job or Asked
-        The public inputs: a job, or what was asked where the number of records is measured first and the job made with it.
-    folder : Path or None
-        New or empty folder; None keeps everything in memory.
-    sources : Sources, optional
-        For tests and reproducible experiments; anything but the default marks the ledger as not private.
-    check : callable, optional
-        Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is charged by
-        then.
+    table : path, DataFrame, array or sparse matrix
+        What `read_table` reads; with `Schema.binary`, what `read_binary_table` reads. Private.
+    schema : Schema or path
+        Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
+    workload : Workload or str, optional
+        The queries that the synthetic records should answer well. Public. If left out: all three-way or two-way marginals, by
+        `dpopt.algorithms.defaults.usual_workload`.
+    plan : Planned or path, optional
+        A plan that was made before (`dpopt plan -o plan.json`): schema, workload, budget and algorithm are those of the plan.
+    out : path, optional
+        New or empty folder for the release; without it everything stays in memory.
+    algorithm : Options or str
+        With its options, as in ``dpopt.DualQuery(rounds=100, solver="cp-sat")``: `dpopt.Projection`, `DualQuery`,
+        `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
+        else the one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
+        beside it as keywords.
     progress : Progress, optional
         Receives the progress of stages and rounds.
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The whole
-        budget is reserved there before the number of records is drawn.
-    solver : Solver, optional
-        The solver that the plan names, where it is no registered one.
+    engine : str
+        Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
+        "dask:tls://host:8786" (by worker processes). The release does not depend on it.
+    budget : BudgetLedger, optional
+        The owner's budget over many releases, from which this one is paid.
+    **terms
+        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows or weights, format; predict, density,
+        values_share: the fields of `dpopt.algorithms.asked.Terms`, which explains each. And reading, or the fields of
+        `dpopt.TableReading`: layout, first_item, pair_columns, header, separator, quotes, multiline, decimal, encoding,
+        column_names, on_invalid, person, rows_per_person.
 
-    Raises ReleaseFolderError if the folder cannot be used; nothing has been spent then; BudgetError if the plan costs more
-    than its budget; nothing has been spent then; PlanError if no plan can be made for the number of records. Where that is
-    measured, it is spent by then.
+    Raises
+    ------
+    DpoptError
+        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
-    drawn_from = sources or Sources()
-    if isinstance(begun, Job):
-        refuse_unreviewed(begun.schema, accepted=bool(begun.statement.get("draft_accepted")))
-        begun = _marked(begun, drawn_from)
-        if account is not None:
-            begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
-    else:
-        refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
-        check_plannable(begun)
-        if account is not None:
-            begun = replace(begun, reservation=account.reservation)
-    first = _Start(dataset, begun, folder, drawn_from, check, progress or Silent(), account, solver)
-    if folder is None:
-        return first.go_on(MemoryJournal(), Past())
-    made = missing_folders(folder)
-    expected = begun.expected_bytes() if isinstance(begun, Job) else LEAST_BYTES
-    journal = create_folder(folder, begun, expected_bytes=expected)
-    try:
-        return first.go_on(journal, Past())
-    except (*REFUSALS, MemoryError):
-        if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
-            journal.close()
-            withdraw(folder, made)
-        raise
-    finally:
-        journal.close()
+    progress = progress or Silent()
+    asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
+    chosen, schema = asked.terms, asked.schema
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        _refuse_folder(folder, table)
+    how = _with_layout(chosen.reading, table, schema)
+    form = _form(table, schema, how)
+    check_density_known(chosen, schema, form)
+    account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
+    with stage(progress, "reading the table"):
+        dataset = read_by(table, schema, how, engine)
+    _note_broken_rules(dataset, schema, how, progress)
+    published = replace(chosen, reading=how.for_publication(schema))
+    asked = replace(asked, terms=published, form=form)
+    check = partial(_check_job, engine=engine, progress=progress)
+    if chosen.measures_size:
+        return run_release(
+            dataset,
+            asked,
+            folder,
+            check=check,
+            progress=progress,
+            account=account,
+            solver=chosen.algorithm.own_solver,
+        )
+    size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
+    with stage(progress, "planning"):
+        job = job_of(asked, size, progress)
+    check(job)
+    own_solver = chosen.algorithm.own_solver
+    return run_release(dataset, job, folder, progress=progress, account=account, solver=own_solver)
 
 
-def resume_run(
-    folder: Path,
-    dataset: PrivateDataset,
-    begun: Job | Asked,
+def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
+    """Refuse a folder that is not empty, or lies where the table would be read from later.
+
+    Raises ReleaseFolderError with what to do.
+    """
+    check_empty(folder)
+    if (
+        isinstance(table, str | os.PathLike)
+        and Path(table).is_dir()
+        and folder.resolve().is_relative_to(Path(table).resolve())
+    ):
+        raise ReleaseFolderError(
+            f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name another folder"
+        )
+
+
+def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
+    """Show the notes on a job before it runs, and refuse one that does not fit into memory."""
+    verdict = (job.statement.get("predicted") or {}).get("verdict")
+    for remark in (
+        *remarks_on(job.plan, job.statement, job.schema),
+        *(() if verdict is None else (f"warning: {verdict}",)),
+    ):
+        progress.note(remark)
+    needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
+    if needed is not None:
+        check_memory(needed, available_memory())
+        _note(note_on_memory(needed), progress)
+
+
+def _note(remark: str | None, progress: Progress) -> None:
+    if remark is not None:
+        progress.note(remark)
+
+
+def _note_broken_rules(
+    dataset: PrivateDataset, schema: Schema, how: TableReading, progress: Progress
+) -> None:
+    """Show the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
+    if not schema.rules:
+        return
+    with stage(progress, "holding rows against rules"):
+        report = broken_rows(dataset, schema.circuit())
+    if report.rows_breaking_any == 0:
+        return
+    broken = [
+        f"{count:,} {'rows break' if count > 1 else 'row breaks'} '{name}'"
+        + ("" if how.changes_size else f", the first is row {first:,}")
+        for name, count, first in zip(report.names, report.broken, report.first_rows, strict=True)
+        if first is not None
+    ]
+    progress.owner_note(
+        f"{report.rows_breaking_any:,} of {report.rows:,} rows of the table break a rule: {'; '.join(broken)}. "
+        "They are used as they are; no synthetic record breaks a rule"
+    )
+
+
+def resume(
+    folder: str | os.PathLike[str],
+    table: AnyTable | AnyBinaryTable,
     *,
-    check: Callable[[Job], None] = lambda job: None,
     progress: Progress | None = None,
-    account: Account | None = None,
+    reading: TableReading | None = None,
+    engine: str = "memory",
+    budget: BudgetLedger | None = None,
     solver: Solver | None = None,
 ) -> SyntheticRelease:
-    """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
+    """Continue an interrupted run; the table must be the one that it began with, by any engine.
 
-    `begun` is what `read_begun(folder)` gave. The table must be the one that the run began with: the folder holds nothing by
-    which this could be checked, beyond n under replace-one (known limits).
+    It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
+    owner's budget over many releases needs that budget again; nothing is reserved twice. One that
+    began with a solver of its own, which is not registered, needs that `solver` again.
     """
-    refuse_ended(folder)
-    journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
-    try:
-        remove_unfinished(folder)
-        if isinstance(begun, Job):
-            (folder / REQUEST).unlink(missing_ok=True)
-        start = _Start(dataset, begun, folder, Sources(), check, progress or Silent(), account, solver)
-        return start.go_on(journal, Past(contents))
-    finally:
-        journal.close()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Start:
-    """A run that is about to be played; see `release`."""
-
-    dataset: PrivateDataset
-    begun: Job | Asked
-    folder: Path | None
-    sources: Sources
-    check: Callable[[Job], None]
-    progress: Progress
-    account: Account | None
-    solver: Solver | None
-
-    def go_on(self, journal: FileJournal | MemoryJournal, past: Past) -> SyntheticRelease:
-        """Play the run, continuing after what is on file, and write what it ends with."""
-        check_schema(self.dataset, self.begun.schema)
-        if isinstance(self.begun, Asked):
-            job = self._planned(self.begun, journal, past)
-        else:
-            job = self.begun
-            check_size_on_file(past, job.plan.size, job.plan.budget)
-        run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
-        outcome = play_run(algorithm_of(job.plan).driver(), run)
-        with stage(self.progress, "writing records"):
-            kept = journal if isinstance(journal, MemoryJournal) else journal.path
-            return finish_release(job, self.folder, outcome, kept)
-
-    def _planned(self, asked: Asked, journal: Journal, past: Past) -> Job:
-        """Measure the number of records, unless it is on file, and return the job that is made with it."""
-        budget = asked.terms.budget()
-        known, noise = size_on_file(past, budget), self.sources.noise
-        with stage(self.progress, "counting records"):
-            size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
-        with stage(self.progress, "planning"):
-            job = _marked(job_of(asked, size, self.progress), self.sources)
-        self.check(job)
-        if self.folder is not None:
-            add_plan(self.folder, job)
-        return job
-
-
-def _marked(job: Job, sources: Sources) -> Job:
-    """Return the job, which says so where its draws are seeded or scripted."""
-    if is_trusted(sources.sampler, sources.noise, sources.words):
-        return job
-    return replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
-
-
-def refuse_ended(folder: Path) -> None:
-    """Refuse to resume a run that has ended, or that was killed before it began.
-
-    Raises ReleaseFolderError if the folder holds a finished release, or nothing to continue.
-    """
-    if never_began(folder):
-        raise ReleaseFolderError(
-            f"the run in {folder} was killed before it began, and nothing has been spent. Remove the folder and release again"
+    progress = progress or Silent()
+    refuse_ended(Path(folder))
+    job = read_begun(Path(folder))
+    account = _account_again(job, budget)
+    asked = job.terms.algorithm if isinstance(job, Asked) else OPTIONS[job.plan.algorithm]
+    planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
+    require_solver_again(planned, solver, Capability[asked.solver_takes])
+    with stage(progress, "reading the table"):
+        dataset = read_again(job, table, engine=engine, reading=reading)
+    if isinstance(job, Job):
+        needed = algorithm_of(job.plan).expected_memory(
+            job.plan, job.workload, streamed=engine != "memory", resumed=True
         )
-    if (folder / RELEASE).exists():
-        raise ReleaseFolderError(f"the run in {folder} has ended; there is nothing to resume")
+        if needed is not None:
+            _note(note_on_memory(needed, available_memory()), progress)
+    check = partial(_check_job, engine=engine, progress=progress)
+    return resume_run(
+        Path(folder), dataset, job, check=check, progress=progress, account=account, solver=solver
+    )
+
+
+def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:
+    """Return from where a run that is continued is paid.
+
+    Raises BudgetError if it is paid from the owner's budget and none is given, or the other way round; or as `open_account`.
+    """
+    reservation = job.statement.get(RESERVATION)
+    if (reservation is None) != (budget is None):
+        raise BudgetError(
+            "the run is not paid from a budget over many releases; continue it without --budget"
+            if reservation is None
+            else "the run is paid from the owner's budget over many releases; name its file with --budget"
+        )
+    asked = job.terms.budget() if isinstance(job, Asked) else job.plan.budget
+    relation = job.terms.relation if isinstance(job, Asked) else job.plan.relation
+    reading = TableReading.from_json(job.statement.get("reading", {}))
+    return open_account(budget, "release", asked, relation, reading, reservation)
+
+
+def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema: Schema) -> TableReading:
+    """Return how a table is read, with the layout of a wide table's file.
+
+    Raises DpoptError if the layout cannot be recognized.
+    """
+    if not schema.is_binary or not isinstance(table, str | os.PathLike):
+        return reading
+    return found_layout(table, reading)
+
+
+def _form(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading) -> str | None:
+    """Return how a wide table is handed over, whatever it holds: the layout of its file, or its kind in memory."""
+    if isinstance(table, str | os.PathLike) or not schema.is_binary:
+        return None if how.layout is None else str(how.layout)
+    return SPARSE_MATRIX if is_sparse_matrix(table) else BIT_TABLE
+
+
+def read_by(
+    table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str
+) -> PrivateDataset:
+    """Read a table by a schema of either kind, and return what counts on it; raises as the readers do."""
+    address = check_engine(engine, schema).address
+    if address.startswith("tcp://"):
+        warnings.warn(_NOT_ENCRYPTED.format(address=address), PrivacyWarning, stacklevel=3)
+    if schema.is_binary:
+        return read_binary_table(cast("AnyBinaryTable", table), schema, how)
+    return open_dataset(cast("AnyTable", table), schema, how, engine=engine)
+
+
+def read_again(
+    job: Job | Asked,
+    table: AnyTable | AnyBinaryTable,
+    *,
+    engine: str = "memory",
+    reading: TableReading | None = None,
+) -> PrivateDataset:
+    """Read a table as the run of a job reads it: by its schema, layout and repairs.
+
+    With `reading` a wide table is read in this way in place of the run's: the same records may lie in another file.
+
+    Raises DpoptError if the table cannot be read so, or `reading` is given for another table than a wide one.
+    """
+    if reading is not None and not job.schema.is_binary:
+        raise PlanError(_NO_LAYOUT)
+    how = TableReading.from_json(job.statement.get("reading", {})) if reading is None else reading
+    return read_by(table, job.schema, how, engine)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dpopt
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.release import release
 from dpopt.errors import DpoptError
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries.workloads.workload import workload_from_json

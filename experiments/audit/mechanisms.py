@@ -101,7 +101,7 @@ PLANNERS = (
     "dpopt.synopses.decision_lists.release_lists.plan_lists",
     "dpopt.synopses.halfspaces.release_halfspaces.plan_halfspaces",
     "dpopt.synopses.sanitizers.release_sanitizer.plan_sanitizer",
-    "dpopt.algorithms.release.plan_and_statement",
+    "dpopt.algorithms.run_release.plan_and_statement",
 )
 
 

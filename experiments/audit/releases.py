@@ -198,7 +198,7 @@ class Synthesis:
 
     def __call__(self, path: Path, asked: Asked) -> Released:
         """Release into a new folder and read its transcript."""
-        from dpopt.algorithms.synthesize import release
+        from dpopt.algorithms.release import release
 
         out = asked.folder / f"release-{next(_numbers)}"
         settings: dict[str, Any] = {

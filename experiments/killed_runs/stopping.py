@@ -109,10 +109,10 @@ def _load() -> None:
 
     import dpopt.algorithms.measured.driver
     import dpopt.algorithms.multiplicative_weights.driver
-    import dpopt.algorithms.release
+    import dpopt.algorithms.run_release
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401
-    from dpopt.algorithms.synthesize import release
+    from dpopt.algorithms.release import release
     from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
     schema = Schema(tuple(Attribute(name, AttributeKind.BOOLEAN) for name in "abc"))

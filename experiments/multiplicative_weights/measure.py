@@ -10,7 +10,7 @@ import numpy as np
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.registry import plan_of
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.release import job_of, run_release
+from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset

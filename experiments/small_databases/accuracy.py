@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.release import release
 from dpopt.private.readers.read_table import read_table
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from experiments.tables import MissingDataError, data_folder

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.registry import plan_of, predict
-from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load
+from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.read_binary_table import read_binary_table

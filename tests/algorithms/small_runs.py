@@ -15,7 +15,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler

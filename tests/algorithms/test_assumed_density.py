@@ -21,8 +21,8 @@ from dpopt.algorithms.asked import (
     check_density_known,
 )
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.release import release
 from dpopt.algorithms.stating import density_note, plan_and_statement
-from dpopt.algorithms.synthesize import release
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
 from dpopt.private.readers.binary.bit_file import bit_table

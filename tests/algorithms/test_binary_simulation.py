@@ -12,7 +12,7 @@ from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import named_part, predict_error, simulated_rounds
 from dpopt.algorithms.prediction import PredictedError
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.private.evaluation import non_private_errors

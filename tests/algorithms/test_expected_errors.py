@@ -24,7 +24,7 @@ from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.measured.stages import sets_of
 from dpopt.algorithms.options import PlanRequest, Projection
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload

@@ -273,7 +273,7 @@ def test_a_plan_of_another_algorithm_is_named() -> None:
 
 def test_an_understated_sensitivity_pays_for_nothing() -> None:
     """A plan that understates a sensitivity is refused; the curator computes it itself and would give no values either."""
-    from dpopt.algorithms.release import run_release
+    from dpopt.algorithms.run_release import run_release
     from tests.algorithms.small_runs import dataset
 
     sensitivity = moved_by(workload(), REPLACE)

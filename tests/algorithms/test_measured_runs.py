@@ -34,9 +34,9 @@ from dpopt.algorithms.measured.plan import (
 )
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError
 from dpopt.inference.records.problem import Fitted

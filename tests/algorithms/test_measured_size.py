@@ -17,10 +17,10 @@ from dpopt import Schema, release
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import SIZE
+from dpopt.algorithms.release import resume
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.statement import stated_privacy
-from dpopt.algorithms.synthesize import resume
 from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.releases.measured_size import MARGIN, measured_note
@@ -160,7 +160,7 @@ def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_
     budget = BudgetLedger.create(tmp_path / "budget", epsilon=100)
     asked: dict[str, Any] = {"algorithm": "noise", "accountant": "pure", "epsilon": 60.0, "predict": False}
     with (
-        mock.patch("dpopt.algorithms.release.add_plan", side_effect=KeyboardInterrupt),
+        mock.patch("dpopt.algorithms.run_release.add_plan", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         release(frame(), SCHEMA, "marginals:1", out=tmp_path / "out", budget=budget, **asked)

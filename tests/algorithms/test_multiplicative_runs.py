@@ -41,9 +41,9 @@ from dpopt.algorithms.options import (
     PlanRequest,
 )
 from dpopt.algorithms.registry import OPTIONS, predict, read_plan
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload

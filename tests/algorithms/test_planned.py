@@ -12,7 +12,7 @@ import pytest
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import Projection
 from dpopt.algorithms.planned import by_epsilon, plan, read_planned
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.release import release
 from dpopt.errors import DpoptError, PlanError, ReleaseFolderError
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA, write_table

@@ -9,8 +9,8 @@ import pytest
 
 from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.algorithms.synthesize import release
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, plan, write_table

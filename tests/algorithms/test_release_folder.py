@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from dpopt.algorithms import release_folder
-from dpopt.algorithms.release import refuse_ended, resume_run, run_release
 from dpopt.algorithms.release_folder import create_folder, read_job
 from dpopt.algorithms.replay import load
+from dpopt.algorithms.run_release import refuse_ended, resume_run, run_release
 from dpopt.errors import (
     BudgetError,
     DpoptError,

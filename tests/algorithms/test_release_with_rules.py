@@ -15,9 +15,9 @@ from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.algorithms.fem import driver as fem
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
 from dpopt.algorithms.options import COUNTS, SELECTED
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import DpoptError, PlanError, RulesError, SolverUnavailableError, TranscriptError
 from dpopt.programs import Capability, Termination
 from dpopt.queries.workloads.workload import parse_workload

@@ -25,8 +25,8 @@ from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.measured.residuals import read_factors
 from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
-from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import replay
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of

@@ -11,7 +11,7 @@ import pytest
 from dpopt.algorithms.after import reweighted_release
 from dpopt.algorithms.after.reweighted_release import REWEIGHTING, ReweightedRelease, reweight_release
 from dpopt.algorithms.evaluate import evaluate
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError, ProgramError, ReleaseFolderError
 from tests.algorithms.measured_runs import measured_job, noiseless
 from tests.algorithms.small_runs import codes, dataset, small_release

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.release import run_release
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.release import release
+from dpopt.algorithms.run_release import run_release
 from dpopt.cli.reports import reporting as module
 from dpopt.cli.reports.reporting import RunLog
 from dpopt.errors import PlanError

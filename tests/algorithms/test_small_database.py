@@ -16,8 +16,8 @@ from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.registry import predict
-from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.small_database.accuracy import (
     distinct_queries,
     impossible,

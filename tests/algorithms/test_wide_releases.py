@@ -17,8 +17,8 @@ import dpopt
 from dpopt.algorithms.after.reweighted_release import reweight_release
 from dpopt.algorithms.multiplicative_weights import learner as multiplicative_learner
 from dpopt.algorithms.multiplicative_weights.learner import Learner
+from dpopt.algorithms.release import read_again, release, resume
 from dpopt.algorithms.replay import differing_files, load, replay
-from dpopt.algorithms.synthesize import read_again, release, resume
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, SchemaError, WorkloadError
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.table_reading import TableReading

@@ -29,9 +29,9 @@ from dpopt.algorithms.asked import Asked
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import PROJECTION
 from dpopt.algorithms.options import SELECTED
-from dpopt.algorithms.release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_begun, read_job
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.errors import PlanError, PrivateDataError, ReleaseFolderError, TranscriptError
 from dpopt.releases.job import Job
 from dpopt.transcript.journal import line_of, read_journal
@@ -259,7 +259,7 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) 
     """Killed between the value and the plan, a run goes on with the value on file and draws no other."""
     folder = tmp_path / "release"
     with (
-        mock.patch("dpopt.algorithms.release.add_plan", side_effect=Killed),
+        mock.patch("dpopt.algorithms.run_release.add_plan", side_effect=Killed),
         pytest.raises(Killed),
     ):
         run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
@@ -422,7 +422,7 @@ import sys
 from pathlib import Path
 from tests.tiny_jobs import SCHEMA, TABLE, dualquery_job
 from tests.tiny_runs import dataset_of
-from dpopt.algorithms.release import resume_run, run_release
+from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.algorithms.release_folder import read_job
 
 folder, rounds = Path(sys.argv[1]), int(sys.argv[2])

@@ -53,9 +53,9 @@ from dpopt.algorithms.options import (
     RESIDUALS,
     SELECTED,
 )
-from dpopt.algorithms.release import resume_run, run_release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.release_folder import read_job
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted

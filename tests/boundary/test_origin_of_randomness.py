@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.fem.plan import FEM_ALGORITHMS
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler

@@ -23,8 +23,8 @@ from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load, replay
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.private.curators.door import Door

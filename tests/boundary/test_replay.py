@@ -19,8 +19,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.release import run_release
 from dpopt.algorithms.replay import load, replay
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
 from dpopt.files.codec import encode
 from dpopt.private.tables.dataset import PrivateDataset

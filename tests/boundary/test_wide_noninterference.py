@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.queries.workloads.workload import parse_workload

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from dpopt.algorithms.synthesize import resume
+from dpopt.algorithms.release import resume
 from dpopt.errors import ReleaseFolderError
 from dpopt.releases.folder_files import check_empty, check_new, never_began, remove_unfinished
 from tests.algorithms.small_runs import small_release, write_table

@@ -18,8 +18,8 @@ import dpopt
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.small_database.net_release import select_from_net
-from dpopt.algorithms.synthesize import release, resume
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.conjunctions.literals import ChosenLiterals

@@ -12,11 +12,11 @@ import pytest
 
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import COUNTS
-from dpopt.algorithms.release import job_of, run_release
+from dpopt.algorithms.release import release
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.algorithms.stating import prepare, remarks_on
-from dpopt.algorithms.synthesize import release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.queries.counting.kernels import shares_on_records

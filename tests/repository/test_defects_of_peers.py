@@ -21,7 +21,7 @@ from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.driver import BestResponder
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.synthesize import release
+from dpopt.algorithms.release import release
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.mechanisms.randomness import SystemWords
 from dpopt.private.readers.read_table import read_table

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.registry import algorithm_of
-from dpopt.algorithms.release import run_release
+from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.releases.job import Job
 from dpopt.releases.run import Outcome, Walk, play_run, rebuild_run

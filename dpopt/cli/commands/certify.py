@@ -43,8 +43,8 @@ def reweight(
     The release is never changed.
     """
     from dpopt.algorithms.after.reweighted_release import REWEIGHTING, reweight_release
+    from dpopt.algorithms.release import read_again
     from dpopt.algorithms.release_folder import read_job
-    from dpopt.algorithms.synthesize import read_again
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console, report_errors
 

@@ -32,8 +32,8 @@ def demo(
 
 def _demonstrate(place: Path) -> None:
     from dpopt.algorithms.evaluate import evaluate
+    from dpopt.algorithms.release import release
     from dpopt.algorithms.replay import replay
-    from dpopt.algorithms.synthesize import release
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
     from dpopt.private.readers.read_table import read_table

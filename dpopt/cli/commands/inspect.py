@@ -75,8 +75,8 @@ def evaluate(
     The table is read as the release read it; if it is now in another file, give --layout and its options.
     """
     from dpopt.algorithms.evaluate import evaluate as compare
+    from dpopt.algorithms.release import read_again
     from dpopt.algorithms.replay import load
-    from dpopt.algorithms.synthesize import read_again
     from dpopt.cli.reports.reports import report_errors
 
     finished = load(folder)

@@ -69,7 +69,7 @@ def release(
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
     from dpopt.algorithms.planned import read_planned
-    from dpopt.algorithms.synthesize import release
+    from dpopt.algorithms.release import release
     from dpopt.private.readers.read_table import unused_columns
 
     if plan is None or schema is not None or binary_columns is not None:
@@ -123,8 +123,8 @@ def resume(
 
     It is read as the release began to read it; if it is now in another file, give --layout and its options.
     """
+    from dpopt.algorithms.release import resume
     from dpopt.algorithms.release_folder import read_begun
-    from dpopt.algorithms.synthesize import resume
 
     how = reading_now(lambda: read_begun(folder), reading)
     with reporting("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:

@@ -1,0 +1,260 @@
+"""The run behind `release` and `resume`: from a job, or what was asked, and a table to a finished release folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpopt.accounting.ledger import Account
+from dpopt.algorithms.asked import RESERVATION, Asked
+from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
+from dpopt.algorithms.release_folder import add_plan, create_folder
+from dpopt.algorithms.stating import plan_and_statement
+from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
+from dpopt.errors import (
+    AccountingError,
+    BudgetError,
+    PlanError,
+    PrivateDataError,
+    ProgramError,
+    ReleaseFolderError,
+    SchemaError,
+    SolverUnavailableError,
+    WorkloadError,
+)
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.private.tables.public_facts import check_schema
+from dpopt.programs.solver import Solver
+from dpopt.releases.folder_files import (
+    RELEASE,
+    REQUEST,
+    TRANSCRIPT,
+    missing_folders,
+    never_began,
+    remove_unfinished,
+    withdraw,
+)
+from dpopt.releases.job import LEAST_BYTES, WEIGHTS_BECAUSE, Job, refuse_unreviewed
+from dpopt.releases.measured_size import (
+    PublicSize,
+    check_size_on_file,
+    measure_size,
+    size_on_file,
+    with_size_measured,
+)
+from dpopt.releases.plan import Plan
+from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.run import Run, Sources, play_run
+from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
+from dpopt.transcript.past import Past
+
+REFUSALS = (
+    AccountingError,
+    BudgetError,
+    PlanError,
+    PrivateDataError,
+    ProgramError,
+    SchemaError,
+    SolverUnavailableError,
+    WorkloadError,
+)
+_TRIED_SIZES = (10_000, 10_000_000)
+"""Public numbers of records; what is refused for both of them is refused before the number is measured."""
+
+
+def check_plannable(asked: Asked) -> None:
+    """Refuse what no number of records makes plannable, before the number is measured.
+
+    Raises DpoptError as the plan of ten million records is refused.
+    """
+    terms = asked.terms
+    request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
+    refusals: list[PlanError | AccountingError] = []
+    for size in _TRIED_SIZES:
+        for options in candidates_for(terms.algorithm):
+            try:
+                plan = plan_of(replace(request, size=size, options=options), asked.workload)
+                _job(asked, plan, asked.statement)  # refuses what cannot be written
+            except (PlanError, AccountingError) as refusal:
+                refusals.append(refusal)
+            else:
+                return
+    raise refusals[-1]
+
+
+def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
+    """Return the job for a public number of records: a function of what was asked and of that number."""
+    plan, statement = plan_and_statement(
+        asked.terms, size.number, asked.workload, progress, form=asked.form, budget=size.budget
+    )
+    return _job(asked, plan, {**statement, **asked.statement})
+
+
+def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
+    """Return the job; where rows that nobody asked for are more than are written at once, it writes weights and says so."""
+    terms = asked.terms
+    output = terms.output(asked.schema, plan.size)
+    try:
+        return Job(plan, asked.schema, asked.workload, output, statement)
+    except PlanError as refusal:
+        if terms.rows is not None or output["rows"] is None:
+            raise
+        output = replace(terms, weights=True).output(asked.schema)
+        return Job(plan, asked.schema, asked.workload, output, {**statement, WEIGHTS_BECAUSE: str(refusal)})
+
+
+def run_release(
+    dataset: PrivateDataset,
+    begun: Job | Asked,
+    folder: Path | None,
+    *,
+    sources: Sources | None = None,
+    check: Callable[[Job], None] = lambda job: None,
+    progress: Progress | None = None,
+    account: Account | None = None,
+    solver: Solver | None = None,
+) -> SyntheticRelease:
+    """Run a plan on a table and, where a folder is given, leave a finished release in it.
+
+    Parameters
+    ----------
+    dataset : PrivateDataset
+        The table.
+    begun : Job or Asked
+        The public inputs: a job, or what was asked where the number of records is measured first and the job made with it.
+    folder : Path or None
+        New or empty folder; None keeps everything in memory.
+    sources : Sources, optional
+        For tests and reproducible experiments; anything but the default marks the ledger as not private.
+    check : callable, optional
+        Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is charged by
+        then.
+    progress : Progress, optional
+        Receives the progress of stages and rounds.
+    account : Account, optional
+        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The whole
+        budget is reserved there before the number of records is drawn.
+    solver : Solver, optional
+        The solver that the plan names, where it is no registered one.
+
+    Raises ReleaseFolderError if the folder cannot be used; nothing has been spent then; BudgetError if the plan costs more
+    than its budget; nothing has been spent then; PlanError if no plan can be made for the number of records. Where that is
+    measured, it is spent by then.
+    """
+    drawn_from = sources or Sources()
+    if isinstance(begun, Job):
+        refuse_unreviewed(begun.schema, accepted=bool(begun.statement.get("draft_accepted")))
+        begun = _marked(begun, drawn_from)
+        if account is not None:
+            begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
+    else:
+        refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
+        check_plannable(begun)
+        if account is not None:
+            begun = replace(begun, reservation=account.reservation)
+    first = _Start(dataset, begun, folder, drawn_from, check, progress or Silent(), account, solver)
+    if folder is None:
+        return first.go_on(MemoryJournal(), Past())
+    made = missing_folders(folder)
+    expected = begun.expected_bytes() if isinstance(begun, Job) else LEAST_BYTES
+    journal = create_folder(folder, begun, expected_bytes=expected)
+    try:
+        return first.go_on(journal, Past())
+    except (*REFUSALS, MemoryError):
+        if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
+            journal.close()
+            withdraw(folder, made)
+        raise
+    finally:
+        journal.close()
+
+
+def resume_run(
+    folder: Path,
+    dataset: PrivateDataset,
+    begun: Job | Asked,
+    *,
+    check: Callable[[Job], None] = lambda job: None,
+    progress: Progress | None = None,
+    account: Account | None = None,
+    solver: Solver | None = None,
+) -> SyntheticRelease:
+    """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
+
+    `begun` is what `read_begun(folder)` gave. The table must be the one that the run began with: the folder holds nothing by
+    which this could be checked, beyond n under replace-one (known limits).
+    """
+    refuse_ended(folder)
+    journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
+    try:
+        remove_unfinished(folder)
+        if isinstance(begun, Job):
+            (folder / REQUEST).unlink(missing_ok=True)
+        start = _Start(dataset, begun, folder, Sources(), check, progress or Silent(), account, solver)
+        return start.go_on(journal, Past(contents))
+    finally:
+        journal.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start:
+    """A run that is about to be played; see `release`."""
+
+    dataset: PrivateDataset
+    begun: Job | Asked
+    folder: Path | None
+    sources: Sources
+    check: Callable[[Job], None]
+    progress: Progress
+    account: Account | None
+    solver: Solver | None
+
+    def go_on(self, journal: FileJournal | MemoryJournal, past: Past) -> SyntheticRelease:
+        """Play the run, continuing after what is on file, and write what it ends with."""
+        check_schema(self.dataset, self.begun.schema)
+        if isinstance(self.begun, Asked):
+            job = self._planned(self.begun, journal, past)
+        else:
+            job = self.begun
+            check_size_on_file(past, job.plan.size, job.plan.budget)
+        run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
+        outcome = play_run(algorithm_of(job.plan).driver(), run)
+        with stage(self.progress, "writing records"):
+            kept = journal if isinstance(journal, MemoryJournal) else journal.path
+            return finish_release(job, self.folder, outcome, kept)
+
+    def _planned(self, asked: Asked, journal: Journal, past: Past) -> Job:
+        """Measure the number of records, unless it is on file, and return the job that is made with it."""
+        budget = asked.terms.budget()
+        known, noise = size_on_file(past, budget), self.sources.noise
+        with stage(self.progress, "counting records"):
+            size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
+        with stage(self.progress, "planning"):
+            job = _marked(job_of(asked, size, self.progress), self.sources)
+        self.check(job)
+        if self.folder is not None:
+            add_plan(self.folder, job)
+        return job
+
+
+def _marked(job: Job, sources: Sources) -> Job:
+    """Return the job, which says so where its draws are seeded or scripted."""
+    if is_trusted(sources.sampler, sources.noise, sources.words):
+        return job
+    return replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
+
+
+def refuse_ended(folder: Path) -> None:
+    """Refuse to resume a run that has ended, or that was killed before it began.
+
+    Raises ReleaseFolderError if the folder holds a finished release, or nothing to continue.
+    """
+    if never_began(folder):
+        raise ReleaseFolderError(
+            f"the run in {folder} was killed before it began, and nothing has been spent. Remove the folder and release again"
+        )
+    if (folder / RELEASE).exists():
+        raise ReleaseFolderError(f"the run in {folder} has ended; there is nothing to resume")
