@@ -1,11 +1,13 @@
-"""Pictures as PNG files that are there whole or not at all: of released counts, of polynomials, of comparisons.
+"""Pictures in one style, in files that are there whole or not at all: of released counts, polynomials and comparisons.
 
-Nothing of the truth is in a picture of released counts.
+Colours are those of Okabe and Ito, which colour-blind readers tell apart; lines differ in dashes or marks as well, so that
+they differ in print. Nothing of the truth is in a picture of released counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +18,6 @@ from dpopt.errors import PlanError
 from dpopt.files.written_files import whole_file
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import Profile
     from dpopt.polynomials import LeastDegree, Solution
@@ -25,6 +25,70 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.partition_release import PartitionRelease
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+_MARKERS = "osD^vPX*"
+_FORMATS = (".svg", ".png", ".pdf")
+
+
+@contextmanager
+def picture(
+    path: Path, size: tuple[float, float], rows: int = 1, columns: int = 1, **shared: Any
+) -> Iterator[Any]:
+    """Yield the panels of a figure of this size in inches; write it as .svg, .pdf or .png once they are drawn."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    style: dict[Any, Any] = {
+        "axes.prop_cycle": mpl.cycler(color=COLOURS, linestyle=_DASHES),
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.titlesize": "medium",
+        "grid.color": "#dddddd",
+        "grid.linewidth": 0.6,
+        "legend.frameon": False,
+        "legend.fontsize": "small",
+        "svg.hashsalt": "dpopt",
+    }
+    with mpl.rc_context(style):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure.subplots(rows, columns, squeeze=False, **shared)
+        kind = path.suffix[1:] if path.suffix in _FORMATS else "png"
+        # Neither dates nor versions, so that the same figures give the same file.
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=kind, dpi=120, metadata=metadata)
+
+
+def series(number: int) -> dict[str, Any]:
+    """Return colour and mark of a series of points; 56 series differ."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": _MARKERS[number % len(_MARKERS)],
+        "markersize": 4.5,
+    }
+
+
+def logarithmic(axis: Any, values: Sequence[float] | None = None) -> None:
+    """Make an axis logarithmic, with plain labels at these values, or at 1, 2 and 5 times powers of ten."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    low, high = sorted(axis.get_view_interval())
+    few = high < 50 * max(low, 1e-300)
+    axis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if few else (1,)) if values is None else FixedLocator(values)
+    )
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
+
+
+def _plain(value: float) -> str:
+    return f"{value:,g}" if 1e-4 <= value < 1e6 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
@@ -37,30 +101,30 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
     error = polynomial.error(target)
     points = np.arange(target.width + 1)
     curve = np.linspace(0, target.width, 50 * target.width + 1)
-    figure = _new_figure((8, 4))
-    axes = figure.subplots()
-    axes.plot(
-        curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}"
-    )
-    axes.errorbar(
-        points,
-        values,
-        yerr=float(error.value),
-        fmt="k.",
-        ecolor="lightgrey",
-        capsize=3,
-        label=f"{target.name}, error at most {float(error.value):.4g}",
-    )
-    largest = np.array(error.points)
-    at_largest = [float(polynomial.at(int(point))) for point in largest]
-    axes.plot(largest, at_largest, "o", color="C3", mfc="none", label="largest error")
-    span = np.concatenate([values, [float(polynomial.at(s)) for s in range(target.width + 1)]])
-    margin = 0.15 * max(float(np.ptp(span)), 0.1)
-    axes.set(
-        xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin)
-    )
-    axes.legend()
-    save_picture(figure, path)
+    with picture(path, (8, 4)) as ((axes,),):
+        axes.plot(
+            curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}"
+        )
+        axes.errorbar(
+            points,
+            values,
+            yerr=float(error.value),
+            fmt="k.",
+            ecolor="lightgrey",
+            capsize=3,
+            label=f"{target.name}, error at most {float(error.value):.4g}",
+        )
+        largest = np.array(error.points)
+        at_largest = [float(polynomial.at(int(point))) for point in largest]
+        axes.plot(largest, at_largest, "o", color="C3", mfc="none", label="largest error")
+        span = np.concatenate([values, [float(polynomial.at(s)) for s in range(target.width + 1)]])
+        margin = 0.15 * max(float(np.ptp(span)), 0.1)
+        axes.set(
+            xlabel="true literals s",
+            ylabel="p(s)",
+            ylim=(float(span.min()) - margin, float(span.max()) + margin),
+        )
+        axes.legend()
 
 
 def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -71,23 +135,20 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     PlanError
         If that is none of .svg, .png and .pdf.
     """
-    if path.suffix not in (".svg", ".png", ".pdf"):
+    if path.suffix not in _FORMATS:
         raise PlanError(f"the picture of errors ends with .svg, .png or .pdf; found {path.name!r}")
     epsilons = [row["epsilon"] for row in rows]
-    figure = _new_figure((7, 4.2))
-    axes = figure.subplots()
-    axes.plot(epsilons, [row["mean_error"] for row in rows], "o-", label="this plan")
-    if all(row["low"] is not None for row in rows):
-        low, high = ([row[name] for row in rows] for name in ("low", "high"))
-        axes.fill_between(epsilons, low, high, alpha=0.2, label="nine of ten public tables")
-    for name, style in zip(rows[0]["baselines"], ("--", ":", "-."), strict=False):
-        axes.plot(epsilons, [row["baselines"][name]["mean_error"] for row in rows], style, label=name)
-    axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="predicted mean error of an answer")
-    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-    axes.minorticks_off()
-    axes.grid(visible=True, alpha=0.3)
-    axes.legend(fontsize="small")
-    save_picture(figure, path)
+    with picture(path, (7, 4.2)) as ((axes,),):
+        axes.plot(epsilons, [row["mean_error"] for row in rows], "o-", label="this plan")
+        if all(row["low"] is not None for row in rows):
+            low, high = ([row[name] for row in rows] for name in ("low", "high"))
+            axes.fill_between(epsilons, low, high, alpha=0.2, label="nine of ten public tables")
+        for name, style in zip(rows[0]["baselines"], ("--", ":", "-."), strict=False):
+            axes.plot(epsilons, [row["baselines"][name]["mean_error"] for row in rows], style, label=name)
+        axes.set(xlabel="epsilon", ylabel="predicted mean error of an answer")
+        logarithmic(axes.xaxis, epsilons)
+        logarithmic(axes.yaxis)
+        axes.legend()
 
 
 _LEAST_SECONDS = 0.01
@@ -99,37 +160,32 @@ def draw_profiles(comparison: Comparison, path: Path) -> None:
     from dpopt.comparison.tables import WITHIN, profile_over_distance, profile_over_time
 
     seconds = comparison.limits.seconds or 1.0
-    figure = _new_figure((10, 4.2))
-    left, right = figure.subplots(1, 2, sharey=True)
-    _steps(left, profile_over_time(comparison), _LEAST_SECONDS, seconds)
-    left.set_xscale("log")
-    left.set(
-        xlabel="seconds",
-        ylabel="share of cases",
-        title=f"within {WITHIN:g} % of the best known value",
-        ylim=(-0.02, 1.05),
-    )
-    _steps(right, profile_over_distance(comparison), 0.0, _MOST_PER_CENT)
-    right.set(
-        xlabel="per cent below the best known value",
-        title=f"final value, limit {seconds:g} s",
-        xlim=(0, None),
-    )
-    right.set_xscale("symlog", linthresh=0.1)
-    right.legend(loc="lower right", fontsize="small")
-    for axes in (left, right):
-        axes.grid(visible=True, alpha=0.3)
-    save_picture(figure, path)
+    with picture(path, (10, 4.2), 1, 2, sharey=True) as ((left, right),):
+        _steps(left, profile_over_time(comparison), _LEAST_SECONDS, seconds)
+        left.set_xscale("log")
+        left.set(
+            xlabel="seconds",
+            ylabel="share of cases",
+            title=f"within {WITHIN:g} % of the best known value",
+            ylim=(-0.02, 1.05),
+        )
+        _steps(right, profile_over_distance(comparison), 0.0, _MOST_PER_CENT)
+        right.set(
+            xlabel="per cent below the best known value",
+            title=f"final value, limit {seconds:g} s",
+            xlim=(0, None),
+        )
+        right.set_xscale("symlog", linthresh=0.1)
+        right.legend(loc="lower right")
 
 
 def _steps(axes: Any, profile: Profile, first: float, last: float) -> None:
     """Draw each solver's curve from the first to the last place; solvers that coincide differ in their dashes."""
-    styles = ["-", "--", "-.", ":"]
-    for number, (label, points) in enumerate(zip(profile.labels, profile.points, strict=True)):
+    for label, points in zip(profile.labels, profile.points, strict=True):
         places = np.concatenate(([first], np.clip(points, first, None), [max(last, first)]))
         shares = np.concatenate(([0], np.arange(1, points.size + 1), [points.size])) / max(1, profile.cases)
         inside = places <= last
-        axes.step(places[inside], shares[inside], where="post", label=label, linestyle=styles[number % 4])
+        axes.step(places[inside], shares[inside], where="post", label=label)
 
 
 _MOST_EDGES = 2_000  # boxes whose edges are drawn
@@ -149,44 +205,45 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
         )
     partition = released.partition
     density = released.weights / partition.volumes
-    figure = _new_figure((9, 4) if len(released.axes) == 1 else (7, 6))
-    axes = figure.subplots()
-    places = [labelled_bins(bins) for bins in released.axes]
-    if len(released.axes) == 1:
-        edges = np.append(partition.starts[:, 0], partition.stops[-1, 0])
-        axes.stairs(density, edges, fill=True, alpha=0.4)
-        axes.stairs(density, edges)
-        axes.set_xticks(places[0][0] + 0.5, places[0][1], rotation=30, ha="right")
-        axes.set(xlabel=released.axes[0].name, ylabel="records in each bin")
-    else:
-        from matplotlib.collections import PolyCollection
+    with picture(path, (9, 4) if len(released.axes) == 1 else (7, 6)) as ((axes,),):
+        places = [labelled_bins(bins) for bins in released.axes]
+        if len(released.axes) == 1:
+            edges = np.append(partition.starts[:, 0], partition.stops[-1, 0])
+            axes.stairs(density, edges, fill=True, alpha=0.4)
+            axes.stairs(density, edges)
+            axes.set_xticks(places[0][0] + 0.5, places[0][1], rotation=30, ha="right")
+            axes.set(xlabel=released.axes[0].name, ylabel="records in each bin")
+        else:
+            from matplotlib.collections import PolyCollection
 
-        low, high = partition.starts[:, ::-1], partition.stops[:, ::-1]  # the second column goes to the right
-        corners = np.stack(
-            [
-                np.column_stack((left, bottom))
-                for left, bottom in (
-                    (low[:, 0], low[:, 1]),
-                    (high[:, 0], low[:, 1]),
-                    (high[:, 0], high[:, 1]),
-                    (low[:, 0], high[:, 1]),
-                )
-            ],
-            axis=1,
-        )
-        drawn = PolyCollection(
-            list(corners),
-            array=np.log10(np.maximum(density, 1e-6)),
-            edgecolors="white" if len(partition) <= _MOST_EDGES else "face",
-            linewidths=0.3,
-        )
-        axes.add_collection(drawn)
-        figure.colorbar(drawn, ax=axes, label="log10 of the records in each cell")
-        rows, columns = released.axes
-        axes.set_xticks(places[1][0] + 0.5, places[1][1], rotation=30, ha="right")
-        axes.set_yticks(places[0][0] + 0.5, places[0][1])
-        axes.set(xlabel=columns.name, ylabel=rows.name, xlim=(0, columns.number), ylim=(0, rows.number))
-    save_picture(figure, path)
+            low, high = (
+                partition.starts[:, ::-1],
+                partition.stops[:, ::-1],
+            )  # the second column goes to the right
+            corners = np.stack(
+                [
+                    np.column_stack((left, bottom))
+                    for left, bottom in (
+                        (low[:, 0], low[:, 1]),
+                        (high[:, 0], low[:, 1]),
+                        (high[:, 0], high[:, 1]),
+                        (low[:, 0], high[:, 1]),
+                    )
+                ],
+                axis=1,
+            )
+            drawn = PolyCollection(
+                list(corners),
+                array=np.log10(np.maximum(density, 1e-6)),
+                edgecolors="white" if len(partition) <= _MOST_EDGES else "face",
+                linewidths=0.3,
+            )
+            axes.add_collection(drawn)
+            axes.figure.colorbar(drawn, ax=axes, label="log10 of the records in each cell")
+            rows, columns = released.axes
+            axes.set_xticks(places[1][0] + 0.5, places[1][1], rotation=30, ha="right")
+            axes.set_yticks(places[0][0] + 0.5, places[0][1])
+            axes.set(xlabel=columns.name, ylabel=rows.name, xlim=(0, columns.number), ylim=(0, rows.number))
 
 
 def draw_grid(histogram: GridHistogram, path: Path, estimate: str | None = None) -> None:
@@ -204,22 +261,21 @@ def draw_grid(histogram: GridHistogram, path: Path, estimate: str | None = None)
     shape = histogram.plan.shape
     cells = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1).astype(np.int64)
     errors = np.array([answer.standard_error for answer in histogram.boxes_from(cells, cells + 1)])
-    figure = _new_figure((12, 5))
-    sides = figure.subplots(1, 2, sharex=True, sharey=True)
-    shown = (
-        ("records in each cell", histogram.estimate(estimate)),
-        ("standard error by least squares", errors.reshape(shape)),
-    )
-    rows, columns = histogram.axes
-    for axes, (title, values) in zip(sides, shown, strict=True):
-        image = axes.imshow(values, origin="lower", aspect="auto", interpolation="nearest")
-        figure.colorbar(image, ax=axes)
-        axes.set(title=title, xlabel=columns.name)
-        for bins, ticks, turned in ((columns, axes.set_xticks, 30), (rows, axes.set_yticks, 0)):
-            places, labels = labelled_bins(bins)
-            ticks(places, labels, rotation=turned, ha="right")
-    sides[0].set_ylabel(rows.name)
-    save_picture(figure, path)
+    with picture(path, (12, 5), 1, 2, sharex=True, sharey=True) as (sides,):
+        shown = (
+            ("records in each cell", histogram.estimate(estimate)),
+            ("standard error by least squares", errors.reshape(shape)),
+        )
+        rows, columns = histogram.axes
+        for axes, (title, values) in zip(sides, shown, strict=True):
+            image = axes.imshow(values, origin="lower", aspect="auto", interpolation="nearest")
+            axes.figure.colorbar(image, ax=axes)
+            axes.grid(visible=False)
+            axes.set(title=title, xlabel=columns.name)
+            for bins, ticks, turned in ((columns, axes.set_xticks, 30), (rows, axes.set_yticks, 0)):
+                places, labels = labelled_bins(bins)
+                ticks(places, labels, rotation=turned, ha="right")
+        sides[0].set_ylabel(rows.name)
 
 
 _MOST_DRAWN = 512
@@ -231,29 +287,27 @@ def draw_histogram(histogram: Histogram, path: Path, *, estimate: str | None) ->
     edges = np.unique(np.linspace(0, number, min(number, _MOST_DRAWN) + 1).round().astype(int))
     pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     answers = histogram.ranges(pairs, estimate=estimate)
-    figure = _new_figure((9, 4))
-    axes = figure.subplots()
-    axes.stairs([answer.value for answer in answers], edges, color="C0", label="released")
-    axes.stairs(
-        [answer.high for answer in answers],
-        edges,
-        baseline=np.array([answer.low for answer in answers]),
-        fill=True,
-        color="C0",
-        alpha=0.25,
-        label="95 % interval",
-    )
-    places, labels = labelled_bins(histogram.bins)
-    axes.set_xticks(places + 0.5, labels, rotation=30, ha="right")
-    joined = -(-number // (len(edges) - 1))
-    each = "bin" if joined == 1 else f"{joined} bins"
-    axes.set(
-        xlabel=histogram.bins.name,
-        ylabel=f"records in each {each}",
-        ylim=(min(0.0, *(answer.value for answer in answers)), None),
-    )
-    axes.legend()
-    save_picture(figure, path)
+    with picture(path, (9, 4)) as ((axes,),):
+        axes.stairs([answer.value for answer in answers], edges, color="C0", label="released")
+        axes.stairs(
+            [answer.high for answer in answers],
+            edges,
+            baseline=np.array([answer.low for answer in answers]),
+            fill=True,
+            color="C0",
+            alpha=0.25,
+            label="95 % interval",
+        )
+        places, labels = labelled_bins(histogram.bins)
+        axes.set_xticks(places + 0.5, labels, rotation=30, ha="right")
+        joined = -(-number // (len(edges) - 1))
+        each = "bin" if joined == 1 else f"{joined} bins"
+        axes.set(
+            xlabel=histogram.bins.name,
+            ylabel=f"records in each {each}",
+            ylim=(min(0.0, *(answer.value for answer in answers)), None),
+        )
+        axes.legend()
 
 
 _MOST_LABELS = 12
@@ -263,16 +317,3 @@ def labelled_bins(bins: Bins) -> tuple[NDArray[np.int64], list[str]]:
     """Return the positions of at most 12 bins from the first to the last, evenly spread, and their labels."""
     places = np.linspace(0, bins.number - 1, min(bins.number, _MOST_LABELS)).round().astype(np.int64)
     return places, [bins.label(place) for place in places.tolist()]
-
-
-def _new_figure(size: tuple[float, float]) -> Figure:
-    """Return an empty figure of this size in inches."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained")
-
-
-def save_picture(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, whole or not at all."""
-    with whole_file(path) as stream:
-        figure.savefig(stream, format=path.suffix[1:] if path.suffix in (".svg", ".pdf") else "png", dpi=120)

@@ -25,7 +25,7 @@ from experiments.machine import describe_circumstances
 from experiments.peers.measure import PEERS
 from experiments.tables import MissingDataError
 
-PICTURE = Path(__file__).resolve().parent / "errors.png"
+PICTURE = Path(__file__).resolve().parent / "errors.svg"
 QUICK_PARTS = ("adult7", "kdd")
 ON_FILE = Path(__file__).resolve().parent.parent / "peers" / "results.json"
 _LEFT_OUT = {"mwem", "mst-rounded"}
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     except MissingDataError as error:
         print(error, file=sys.stderr)
         return 2
-    shown = _with_peers_on_file(report["results"])
+    shown = with_peers_on_file(report["results"])
     lines = list(markdown(shown))
     print("\n".join(lines))
     if options.document is not None:
@@ -81,7 +81,7 @@ def _all(
             yield from measure_beside(part, options.peers, pairs, runs=runs, known=list(known))
 
 
-def _with_peers_on_file(results: list[Result]) -> list[Result]:
+def with_peers_on_file(results: list[Result]) -> list[Result]:
     """Return the results, with the peers' runs that `experiments.peers` has on file where none were measured here."""
     parts = {result["part"] for result in results if result["algorithm"] != PLAN}
     part = next((part for part in PARTS.values() if part.peers and part.name in parts), None)

@@ -71,8 +71,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json is not None:
         options.json.write_text(json.dumps(report) + "\n", encoding="utf-8")
     if options.document is not None:
-        draw(report, options.document.parent / "degrees.png")
-        draw_breakdown(report, options.document.parent / "breakdown.png")
+        draw(report, options.document.parent / "degrees.svg")
+        draw_breakdown(report, options.document.parent / "breakdown.svg")
         write_results(options.document, [circumstances(report), "", *lines])
     return 0
 

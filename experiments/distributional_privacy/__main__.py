@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.accounting import distributional_privacy
+from dpopt.cli.pictures import picture, series
 from experiments.distributional_privacy.attacks import median_chain, reconstruct
 from experiments.distributional_privacy.exact import (
     far_apart,
@@ -24,7 +25,7 @@ from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 
 Report = dict[str, Any]
-PICTURE = "two_neighbours.png"
+PICTURE = "two_neighbours.svg"
 OUTPUTS = range(-12, 17)
 
 
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     lines = list(_markdown(report))
     print("\n".join(lines))
     if options.document is not None:
-        _draw(options.document.parent / PICTURE)
+        draw(options.document.parent / PICTURE)
         write_results(options.document, [circumstances(report), "", *lines])
     return 0
 
@@ -155,28 +156,19 @@ def _markdown(report: Report) -> Iterator[str]:
         )
 
 
-def _draw(path: Path) -> None:
+def draw(path: Path) -> None:
     """Draw the output distributions of two databases of the same bits: far apart by the mirrored sum, close by the mean."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     epsilon, m, sums = Fraction(1, 2), 4, (5_003, 5_008)
-    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-    for ones, marker in zip(sums, ("o", "s"), strict=True):
-        distribution = geometric_distribution(mirrored_mod(ones, m), epsilon, OUTPUTS)
-        axes.plot(
-            list(OUTPUTS),
-            [float(distribution[k]) for k in OUTPUTS],
-            marker=marker,
-            label=f"{ones:,} ones of 10,000 bits",
+    with picture(path, (7, 3.2)) as ((axes,),):
+        for number, ones in enumerate(sums):
+            distribution = geometric_distribution(mirrored_mod(ones, m), epsilon, OUTPUTS)
+            likely = [float(distribution[k]) for k in OUTPUTS]
+            axes.plot(list(OUTPUTS), likely, label=f"{ones:,} ones of 10,000 bits", **series(number))
+        axes.set(
+            xlabel="answer: mirrored sum, m = 4, with two-sided geometric noise, epsilon = 0.5",
+            ylabel="probability",
         )
-    axes.set_xlabel("answer: mirrored sum, m = 4, with two-sided geometric noise, epsilon = 0.5")
-    axes.set_ylabel("probability")
-    axes.legend()
-    figure.savefig(path, dpi=80, metadata={"Software": None})
-    plt.close(figure)
+        axes.legend()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from experiments.multiplicative_weights.binary_adult import bits
 from experiments.multiplicative_weights.measure import measure
 from experiments.tables import MissingDataError
 
-ATTRIBUTES, QUERIES, PICTURE = 17, 10_000, "figure5.png"
+ATTRIBUTES, QUERIES, PICTURE = 17, 10_000, "figure5.svg"
 PAPER = {1: (35, 47), 2: (40, 62), 3: (45, 71), 4: (50, 78), 5: (55, 83)}
 """Draws s and rounds T of the paper for each epsilon; eta = 0.4."""
 ALGORITHMS: Mapping[str, Mapping[str, Any]] = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
+from dpopt.cli.pictures import picture, series
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
@@ -28,7 +29,7 @@ from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
 from experiments.transcripts import RECIPES, make_transcript, third_of
 
-PICTURE = Path(__file__).resolve().parent / "gaps.png"
+PICTURE = Path(__file__).resolve().parent / "gaps.svg"
 ROOT_ROUNDS, SOLVED_ROUNDS = (1, 2, 5, 10, 20, 30, 40, 50, 60), (1, 5, 15, 30, 50)
 SOLVERS = ("highs", "cbc", "gscip")
 LP_SOLVER = "highs"
@@ -72,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     lines = [*root_lines(report["roots"]), "", *solved_lines(report["solved"])]
     print("\n".join(lines))
     if options.document is not None:
-        _draw(report, PICTURE)
+        draw(report, PICTURE)
         write_results(options.document, [circumstances(report), "", *lines])
     return 0
 
@@ -187,27 +188,17 @@ def _ratio(one: float | None, other: float | None) -> str:
     return f"{one / other:.1f}" if one is not None and other is not None and other > 1e-9 else "–"
 
 
-def _draw(report: dict[str, Any], path: Path) -> None:
+def draw(report: dict[str, Any], path: Path) -> None:
     """Draw the gaps of the relaxations against the round, one panel per table."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     tables = list(dict.fromkeys(row["table"] for row in report["roots"]))
-    figure, axes = plt.subplots(
-        1, len(tables), figsize=(4.5 * len(tables), 3.2), layout="constrained", squeeze=False
-    )
-    for panel, table in zip(axes[0], tables, strict=True):
-        rows = [row for row in report["roots"] if row["table"] == table]
-        for name in rows[0]["bounds"]:
-            gaps = [_gap(row["bounds"][name], row["best"], row["draws"]) for row in rows]
-            panel.plot([row["round"] for row in rows], gaps, marker="o", markersize=3, label=name)
-        panel.set_title(table)
-        panel.set_xlabel("round")
-        panel.set_ylabel("gap at the root / draws")
-        panel.legend(frameon=False, fontsize="small")
-    figure.savefig(path, dpi=120, metadata={"Software": None})
+    with picture(path, (4.5 * len(tables), 3.4), 1, len(tables)) as (panels,):
+        for axes, table in zip(panels, tables, strict=True):
+            rows = [row for row in report["roots"] if row["table"] == table]
+            for number, name in enumerate(rows[0]["bounds"]):
+                gaps = [_gap(row["bounds"][name], row["best"], row["draws"]) for row in rows]
+                axes.plot([row["round"] for row in rows], gaps, label=name, **series(number))
+            axes.set(title=table, xlabel="round", ylabel="gap at the root / draws", ylim=(None, 0.26))
+            axes.legend(loc="upper right", ncols=2)
 
 
 if __name__ == "__main__":

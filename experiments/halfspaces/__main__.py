@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.document is not None:
         from experiments.halfspaces.picture import draw
 
-        draw(report["results"], options.document.with_name("errors.png"))
+        draw(report["results"], options.document.with_name("errors.svg"))
         write_results(options.document, [circumstances(report), "", *lines])
         write_results(options.document, coverage_table(report["coverage"]), part="coverage")
     return 0

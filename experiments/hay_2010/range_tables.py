@@ -14,7 +14,7 @@ Result = dict[str, Any]
 
 def range_tables(results: Sequence[Result]) -> Iterator[str]:
     """Yield the errors by size of range, what the paper says of them, and the largest errors of any range."""
-    yield "**Figure 6**: mean squared error by size of range (`range_errors.png`)"
+    yield "**Figure 6**: mean squared error by size of range (`range_errors.svg`)"
     yield ""
     for result in results:
         yield (

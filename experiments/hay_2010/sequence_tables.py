@@ -28,7 +28,7 @@ def example_table(example: Result) -> Iterator[str]:
     """Yield the errors of the parts of the short sequence."""
     runs = example["counts"].count(example["counts"][0])
     of_a_position = [error / example["noise_variance"] for error in example["error"]]
-    yield "**Figure 3**: 20 equal counts, a single one, four equal ones (`example.png`)"
+    yield "**Figure 3**: 20 equal counts, a single one, four equal ones (`example.svg`)"
     yield ""
     yield f"| positions | squared error over that of S~ ({example['samples']:,} draws) | bound of Theorem 2 |"
     yield "|---|---|---|"
@@ -43,7 +43,7 @@ def example_table(example: Result) -> Iterator[str]:
 
 def error_tables(results: Sequence[Result]) -> Iterator[str]:
     """Yield the errors of all estimates, where the default does least well, and the ratios that were expected."""
-    yield "**Figure 5**: total squared error, mean of all draws (`sorted_errors.png`)"
+    yield "**Figure 5**: total squared error, mean of all draws (`sorted_errors.svg`)"
     yield ""
     pairs = (
         (sequences.NOISY, sequences.REAL),
@@ -122,7 +122,7 @@ def bound_table(results: Sequence[Result]) -> Iterator[str]:
 
 def position_table(results: Sequence[Result]) -> Iterator[str]:
     """Yield the errors of positions by how often their value occurs."""
-    yield "**Figure 7**: squared error of S-bar by position, over that of S~ (`positions.png`)"
+    yield "**Figure 7**: squared error of S-bar by position, over that of S~ (`positions.svg`)"
     yield ""
     yield (
         "| set | value occurs | values | positions | error of a position / v | in the middle half of a run | error / bound of "

@@ -15,7 +15,7 @@ from experiments.machine import describe_circumstances
 from experiments.tables import MissingDataError
 
 Result = dict[str, Any]
-PICTURE = Path(__file__).resolve().parent / "errors.png"
+PICTURE = Path(__file__).resolve().parent / "errors.svg"
 
 
 def main(arguments: list[str] | None = None) -> int:

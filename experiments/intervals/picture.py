@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from dpopt.cli.pictures import logarithmic, picture, series
 from experiments.intervals.columns import BUDGETS, METHODS, releases, smooth, worst_error
-
-_COLOURS = ("tab:grey", "tab:red", "tab:orange", "tab:blue")
 
 
 def measure(sizes: Iterable[int], bins: int, runs: int) -> list[dict[str, Any]]:
@@ -26,26 +25,23 @@ def measure(sizes: Iterable[int], bins: int, runs: int) -> list[dict[str, Any]]:
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw them."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    for colour, method in zip(_COLOURS, METHODS, strict=False):
-        rows_of = [row for row in rows if method in row]
-        records = [row["records"] for row in rows_of]
-        axes.plot(records, [row[method]["proven"] for row in rows_of], color=colour, linestyle=":")
-        axes.plot(records, [row[method]["worst"] for row in rows_of], color=colour, marker="o", label=method)
-    axes.plot([], [], color="black", linestyle=":", label="proven, with probability 0.95")
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="records",
-        ylabel="worst error of any range, as a share of the records",
-        title=f"{rows[0]['bins']:,} bins, epsilon 1",
-        ylim=(None, 1.0),
-    )
-    axes.legend()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with picture(path, (7, 4.6)) as ((axes,),):
+        for number, method in enumerate(METHODS):
+            rows_of = [row for row in rows if method in row]
+            if not rows_of:
+                continue
+            records = [row["records"] for row in rows_of]
+            mark = series(number)
+            proven = [row[method]["proven"] for row in rows_of]
+            axes.plot(records, proven, color=mark["color"], linestyle=":")
+            axes.plot(records, [row[method]["worst"] for row in rows_of], linestyle="-", label=method, **mark)
+        axes.plot([], [], color="black", linestyle=":", label="proven, with probability 0.95")
+        axes.set(
+            xlabel="records",
+            ylabel="worst error of any range, as a share of the records",
+            title=f"{rows[0]['bins']:,} bins, epsilon 1",
+        )
+        logarithmic(axes.xaxis)
+        logarithmic(axes.yaxis)
+        axes.set_ylim(None, 1.0)
+        axes.legend()

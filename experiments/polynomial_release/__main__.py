@@ -20,7 +20,7 @@ from experiments.tables import MissingDataError
 
 PARTS = ("releases", "methods", "cost")
 PREDICATES = ("and", "or", "atleast:2", "atleast:3", "atleast:4")
-PICTURE = "cost.png"
+PICTURE = "cost.svg"
 
 Report = dict[str, Any]
 

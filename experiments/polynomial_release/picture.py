@@ -5,42 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dpopt.cli.pictures import logarithmic, picture, series
+
 
 def draw(cost: list[dict[str, Any]], path: Path) -> None:
-    """Draw the cost of releases as PNG."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    for number, width in enumerate(sorted({one["k"] for one in cost})):
-        rows = sorted((one for one in cost if one["k"] == width), key=lambda one: one["attributes"])
-        columns = [one["attributes"] for one in rows]
-        counted = [one["counted"] for one in rows]
-        color, label = f"C{number}", f"k = {width}"
-        left.plot(columns, counted, "o-", color=color, label=f"{label}: conjunctions that are counted")
-        left.plot(
-            columns, [one["queries_of_k"] for one in rows], "x:", color=color, label=f"{label}: queries of k"
-        )
-        middle.plot(counted, [one["processor_seconds"] for one in rows], "o", color=color, label=label)
-        right.plot(counted, [one["bytes"] for one in rows], "o", color=color, label=label)
-    left.set(xlabel="columns", yscale="log", title="what is counted, and what is answered")
-    middle.set(
-        xlabel="conjunctions that are counted",
-        xscale="log",
-        yscale="log",
-        title="processor seconds of a release",
-    )
-    right.set(xlabel="conjunctions that are counted", xscale="log", yscale="log", title="bytes of its file")
-    most = max(one["counted"] for one in cost)
-    for panel, figure_name in ((middle, "processor_seconds"), (right, "bytes")):
-        largest = max(one[figure_name] for one in cost)
-        ends = (most / 1000, most)
-        panel.plot(
-            ends, [largest * end / most for end in ends], color="grey", linewidth=0.8, label="proportional"
-        )
-    for panel in (left, middle, right):
-        panel.legend(fontsize=7)
-    figure.savefig(path, dpi=80, metadata={"Software": None})
-    plt.close(figure)
+    """Draw the cost of releases."""
+    with picture(path, (12, 4.2), 1, 3) as ((left, middle, right),):
+        for number, width in enumerate(sorted({one["k"] for one in cost})):
+            rows = sorted((one for one in cost if one["k"] == width), key=lambda one: one["attributes"])
+            columns, counted, queries, seconds, size = (
+                [one[name] for one in rows]
+                for name in ("attributes", "counted", "queries_of_k", "processor_seconds", "bytes")
+            )
+            label = f"k = {width}"
+            left.plot(
+                columns, counted, linestyle="-", label=f"{label}: counted conjunctions", **series(number)
+            )
+            left.plot(columns, queries, linestyle=":", label=f"{label}: queries of k", **series(number))
+            middle.plot(counted, seconds, linestyle="none", label=label, **series(number))
+            right.plot(counted, size, linestyle="none", label=label, **series(number))
+        left.set(xlabel="columns", title="what is counted, and what is answered")
+        middle.set(xlabel="counted conjunctions", title="processor seconds of a release")
+        right.set(xlabel="counted conjunctions", title="bytes of its file")
+        most = max(one["counted"] for one in cost)
+        for panel, figure in ((middle, "processor_seconds"), (right, "bytes")):
+            largest = max(one[figure] for one in cost)
+            ends = (most / 1000, most)
+            line = [largest * end / most for end in ends]
+            panel.plot(ends, line, color="grey", linestyle="-", linewidth=0.8, label="proportional")
+            logarithmic(panel.xaxis)
+        for panel in (left, middle, right):
+            logarithmic(panel.yaxis)
+            panel.legend()

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dpopt.cli.pictures import COLOURS, logarithmic, picture
 from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
@@ -22,7 +23,7 @@ from experiments.rules_cost_nothing.plain_checks import violations
 from experiments.runs import run_dpopt, spread
 from experiments.tables import Table, prepare
 
-PICTURE = Path(__file__).resolve().parent / "errors.png"
+PICTURE = Path(__file__).resolve().parent / "errors.svg"
 COLUMNS = (
     "table",
     "rules",
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     lines = list(markdown(report["rows"]))
     print("\n".join(lines))
     if options.document is not None:
-        _draw(report["rows"], PICTURE)
+        draw(report["rows"], PICTURE)
         write_results(options.document, [circumstances(report), "", *lines])
     return 0
 
@@ -182,30 +183,26 @@ def _range(figure: dict[str, float]) -> str:
     return f"{figure['median']:.3g} ({figure['least']:.3g} to {figure['largest']:.3g})"
 
 
-def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
+def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw mean errors with and without rules, and the share of rows that break a rule."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     names = list(dict.fromkeys(row["table"] for row in rows))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-    for shift, variant, colour in ((-0.2, "with", "tab:blue"), (0.2, "without", "tab:grey")):
-        chosen = [row for row in rows if row["variant"] == variant]
-        places = np.arange(len(names)) + shift
-        middle = np.array([row["mean_error"]["median"] for row in chosen])
-        low = middle - [row["mean_error"]["least"] for row in chosen]
-        high = [row["mean_error"]["largest"] for row in chosen] - middle
-        left.bar(places, middle, 0.38, yerr=[low, high], color=colour, label=f"{variant} rules")
-        shares = [row["violations"]["median"] / row["rows"] for row in chosen]
-        right.bar(places, shares, 0.38, color=colour, label=f"{variant} rules")
-    left.set_ylabel("mean error"), left.set_yscale("log")
-    right.set_ylabel("share of rows that break a rule")
-    for axes in (left, right):
-        axes.set_xticks(range(len(names)), names)
-        axes.legend(frameon=False)
-    figure.savefig(path, dpi=120, metadata={"Software": None})
+    with picture(path, (8, 3), 1, 2) as ((left, right),):
+        for shift, variant, colour in ((-0.2, "with", COLOURS[0]), (0.2, "without", "0.6")):
+            chosen = [row for row in rows if row["variant"] == variant]
+            places = np.arange(len(names)) + shift
+            middle = np.array([row["mean_error"]["median"] for row in chosen])
+            low = middle - [row["mean_error"]["least"] for row in chosen]
+            high = [row["mean_error"]["largest"] for row in chosen] - middle
+            left.bar(places, middle, 0.38, yerr=[low, high], color=colour, label=f"{variant} rules")
+            shares = [row["violations"]["median"] / row["rows"] for row in chosen]
+            right.bar(places, shares, 0.38, color=colour, label=f"{variant} rules")
+        left.set_ylabel("mean error")
+        logarithmic(left.yaxis)
+        right.set_ylabel("share of rows that break a rule")
+        for axes in (left, right):
+            axes.set_xticks(range(len(names)), names)
+            axes.grid(visible=False, axis="x")
+            axes.legend()
 
 
 if __name__ == "__main__":

@@ -6,130 +6,110 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpopt.cli.pictures import logarithmic, picture, series
 from experiments.wide_data.document import COUNTING, ROUNDS, Result, found, listed, mean, seconds
 from experiments.wide_data.parts import ACCOUNTANTS, SERIES, TRIVIAL
 
 NAMES = {"theorem": "epsilon by Theorem 4.3", "zcdp": "epsilon by zCDP"}
 GREY = {"zeros": "0.75", "uniform": "0.5"}
+ERRORS = ("largest error", "mean error")
 
 
 def draw(results: Sequence[Result], folder: Path) -> None:
-    """Draw what there is: figure2.png, figure3.png and figure4.png."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    figures: dict[int, Callable[[Sequence[Result], Any], Any]] = {2: _figure2, 3: _figure3, 4: _figure4}
-    from matplotlib import pyplot as plt
-
-    for number, of in figures.items():
+    """Draw what there is: figure2.svg, figure3.svg and figure4.svg."""
+    figures: dict[int, Callable[[Sequence[Result], Path], None]] = {2: _figure2, 3: _figure3, 4: _figure4}
+    for number, draw_figure in figures.items():
         if found(results, figure=number, algorithm="dualquery"):
-            picture = of([one for one in results if one["row"]["figure"] == number], plt)
-            picture.savefig(folder / f"figure{number}.png", dpi=80, metadata={"Software": None})
-            plt.close(picture)
+            some = [one for one in results if one["row"]["figure"] == number]
+            draw_figure(some, folder / f"figure{number}.svg")
 
 
-def _figure2(results: Sequence[Result], plt: Any) -> Any:
+def _figure2(results: Sequence[Result], path: Path) -> None:
     names = list(dict.fromkeys(one["row"]["table"] for one in results))
-    picture, panels = plt.subplots(
-        1, len(names), figsize=(4.4 * len(names), 3.6), layout="constrained", squeeze=False
-    )
-    for axes, table in zip(panels[0], names, strict=True):
-        for number, accountant in enumerate(ACCOUNTANTS):
-            for figure, style, size in (("max_error", "o-", "largest"), ("mean_error", "s:", "mean")):
-                some = found(results, table=table, algorithm="dualquery", accountant=accountant)
-                label = f"{size}, {NAMES[accountant]}"
-                _plot(axes, some, "epsilon", figure, style, color=f"C{number}", label=label)
-        _plot(
-            axes,
-            found(results, table=table, algorithm="noise"),
-            "epsilon",
-            "max_error",
-            "--",
-            color="C2",
-            label="noise alone, largest",
-        )
-        for one in found(results, table=table, algorithm=TRIVIAL):
-            axes.axhline(
-                one["zeros"]["max_error"], color=GREY["zeros"], linewidth=0.9, label="zeros, largest"
+    with picture(path, (4 * len(names), 4.2), 1, len(names)) as panels:
+        for axes, table in zip(panels[0], names, strict=True):
+            for number, accountant in enumerate(ACCOUNTANTS):
+                for figure, line, size in (("max_error", "-", "largest"), ("mean_error", ":", "mean")):
+                    some = found(results, table=table, algorithm="dualquery", accountant=accountant)
+                    label = f"{size}, {NAMES[accountant]}"
+                    _plot(axes, some, "epsilon", figure, linestyle=line, label=label, **series(number))
+            noise = found(results, table=table, algorithm="noise")
+            _plot(
+                axes, noise, "epsilon", "max_error", linestyle="--", label="noise alone, largest", **series(2)
             )
-        axes.set(xlabel="epsilon", title=table, yscale="log")
-    panels[0][0].set_ylabel("error")
-    panels[0][-1].legend(fontsize=7)
-    return picture
+            for one in found(results, table=table, algorithm=TRIVIAL):
+                error = one["zeros"]["max_error"]
+                axes.axhline(error, color=GREY["zeros"], linestyle="-", linewidth=0.9, label="zeros, largest")
+            axes.set(xlabel="epsilon", title=table)
+            logarithmic(axes.yaxis)
+        panels[0, 0].set_ylabel("error")
+        _legend_below(panels, 3)
 
 
-def _figure3(results: Sequence[Result], plt: Any) -> Any:
-    picture, panels = plt.subplots(1, 3, figsize=(13, 3.6), layout="constrained")
-    for number, series in enumerate(SERIES):
-        some = found(results, series=series)
-        for axes, figure in zip(panels, ("max_error", "mean_error"), strict=False):
-            _plot(axes, some, "queries", figure, "o-", color=f"C{number}", label=series)
-        queries = listed(some, "queries")
-        taken = [seconds(found(some, queries=one), ROUNDS) for one in queries]
-        panels[2].plot(queries, taken, "o-", color=f"C{number}", label=series)
-    noise = found(results, algorithm="noise")
-    for axes, figure, title in zip(
-        panels, ("max_error", "mean_error"), ("largest error", "mean error"), strict=False
-    ):
-        _plot(axes, noise, "queries", figure, "--", color="black", label="noise alone, epsilon 1 by zCDP")
-        axes.set(title=title, yscale="log")
-    panels[2].set(title="seconds of all rounds")
-    panels[2].set_ylim(bottom=0)
-    for axes in panels:
-        axes.set(xlabel="queries")
-    panels[0].legend(fontsize=7)
-    return picture
+def _figure3(results: Sequence[Result], path: Path) -> None:
+    with picture(path, (12, 4), 1, 3) as panels:
+        for number, name in enumerate(SERIES):
+            some = found(results, series=name)
+            for axes, figure in zip(panels[0], ("max_error", "mean_error"), strict=False):
+                _plot(axes, some, "queries", figure, linestyle="-", label=name, **series(number))
+            queries = listed(some, "queries")
+            taken = [seconds(found(some, queries=one), ROUNDS) for one in queries]
+            panels[0, 2].plot(queries, taken, linestyle="-", label=name, **series(number))
+        noise = found(results, algorithm="noise")
+        for axes, figure, title in zip(panels[0], ("max_error", "mean_error"), ERRORS, strict=False):
+            label = "noise alone, epsilon 1 by zCDP"
+            _plot(axes, noise, "queries", figure, linestyle="--", color="black", marker="x", label=label)
+            axes.set(title=title)
+            logarithmic(axes.yaxis)
+        panels[0, 2].set(title="seconds of all rounds", ylim=(0, None))
+        for axes in panels[0]:
+            axes.set(xlabel="queries")
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+            axes.locator_params(axis="x", nbins=4)
+        _legend_below(panels, 4)
 
 
-def _figure4(results: Sequence[Result], plt: Any) -> Any:
-    picture, panels = plt.subplots(1, 4, figsize=(16, 3.6), layout="constrained")
-    for number, accountant in enumerate(ACCOUNTANTS):
-        some = found(results, algorithm="dualquery", accountant=accountant)
-        for axes, figure in zip(panels, ("max_error", "mean_error"), strict=False):
-            _plot(axes, some, "columns", figure, "o-", color=f"C{number}", label=NAMES[accountant])
-        columns = listed(some, "columns")
-        label = NAMES[accountant].removeprefix("epsilon ")
-        for stage, style, what in ((ROUNDS, "o-", "rounds"), (COUNTING, "x:", "counting")):
-            taken = [seconds(found(some, columns=one), stage) for one in columns]
-            panels[2].plot(columns, taken, style, color=f"C{number}", label=f"{what}, {label}")
-        _plot(panels[3], some, "columns", "peak_mb", "o-", color=f"C{number}", label=NAMES[accountant])
-    for axes, figure, title in zip(
-        panels, ("max_error", "mean_error"), ("largest error", "mean error"), strict=False
-    ):
-        _plot(
-            axes,
-            found(results, algorithm="noise"),
-            "columns",
-            figure,
-            "--",
-            color="black",
-            label="noise alone",
-        )
-        _plot(
-            axes,
-            found(results, algorithm="projection"),
-            "columns",
-            figure,
-            "^-",
-            color="C2",
-            label="projection",
-        )
-        for name, color in GREY.items():
-            trivial = [{"row": one["row"], **one[name]} for one in found(results, algorithm=TRIVIAL)]
-            _plot(axes, trivial, "columns", figure, "-", color=color, label=name)
-        axes.set(title=title)
-    panels[2].set(title="seconds", yscale="log")
-    panels[3].set(title="peak memory of the process, MB", yscale="log")
-    for axes in panels:
-        axes.set(xlabel="columns", xscale="log")
-    panels[1].legend(fontsize=7)
-    panels[2].legend(fontsize=7)
-    return picture
+def _figure4(results: Sequence[Result], path: Path) -> None:
+    with picture(path, (15, 4.2), 1, 4) as panels:
+        errors, time, memory = panels[0, :2], panels[0, 2], panels[0, 3]
+        for number, accountant in enumerate(ACCOUNTANTS):
+            some = found(results, algorithm="dualquery", accountant=accountant)
+            how = {"linestyle": "-", "label": NAMES[accountant], **series(number)}
+            for axes, figure in zip(errors, ("max_error", "mean_error"), strict=True):
+                _plot(axes, some, "columns", figure, **how)
+            _plot(memory, some, "columns", "peak_mb", **how)
+            columns = listed(some, "columns")
+            for stage, line, what in ((ROUNDS, "-", "rounds"), (COUNTING, ":", "counting")):
+                taken = [seconds(found(some, columns=one), stage) for one in columns]
+                label = f"{what}, {NAMES[accountant].removeprefix('epsilon ')}"
+                time.plot(columns, taken, linestyle=line, label=label, **series(number))
+        for axes, figure, title in zip(errors, ("max_error", "mean_error"), ERRORS, strict=True):
+            noise, projection = (found(results, algorithm=name) for name in ("noise", "projection"))
+            _plot(axes, noise, "columns", figure, linestyle="--", color="black", label="noise alone")
+            _plot(axes, projection, "columns", figure, linestyle="-", label="projection", **series(2))
+            for name, color in GREY.items():
+                trivial = [{"row": one["row"], **one[name]} for one in found(results, algorithm=TRIVIAL)]
+                _plot(axes, trivial, "columns", figure, linestyle="-", color=color, label=name)
+            axes.set(title=title)
+        time.set(title="seconds")
+        memory.set(title="peak memory of the process, MB")
+        for axes in panels[0]:
+            axes.set(xlabel="columns")
+            logarithmic(axes.xaxis)
+        for axes in (time, memory):
+            logarithmic(axes.yaxis)
+        _legend_below(panels, 5)
 
 
-def _plot(axes: Any, some: Sequence[Result], along: str, figure: str, style: str, **how: Any) -> None:
+def _legend_below(panels: Any, columns: int) -> None:
+    unique: dict[str, Any] = {}
+    for axes in panels.flat:
+        handles, labels = axes.get_legend_handles_labels()
+        unique |= dict(zip(labels, handles, strict=True))
+    panels[0, 0].figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=columns)
+
+
+def _plot(axes: Any, some: Sequence[Result], along: str, figure: str, **how: Any) -> None:
     """Plot the mean of a figure over runs against an entry of the rows."""
     places = listed(some, along)
-    axes.plot(
-        places, [mean(found(some, **{along: place}), figure) for place in places], style, markersize=4, **how
-    )
+    axes.plot(places, [mean(found(some, **{along: place}), figure) for place in places], **how)

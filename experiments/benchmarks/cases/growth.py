@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from dpopt.cli.pictures import picture
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import run_releases, spread
 from experiments.tables import prepare
 
-PLOT = Path(__file__).resolve().parent.parent / "growth.png"
+PLOT = Path(__file__).resolve().parent.parent / "growth.svg"
 QUERIES, ROUNDS = [40_000, 100_000, 250_000, 500_000, 1_000_000, 2_000_000], [25, 50, 100, 200, 400]
 
 
 @case("Do seconds grow in proportion to queries and rounds on KDD99 (s = 1,750, eta = 1.2)?")
 def growth(setting: Setting) -> Result:
-    """Measure whole releases without prediction; fit a straight line to each series; draw both in growth.png."""
+    """Measure whole releases without prediction; fit a straight line to each series; draw both."""
     table = prepare("kdd99-coded", setting.folder, quick=setting.quick)
 
     def seconds(queries: int, rounds: int) -> dict[str, Any]:
@@ -56,9 +57,9 @@ def growth(setting: Setting) -> Result:
         )
         for name, line in lines.items()
     ]
-    _draw(by_queries, by_rounds, lines, setting.pick(PLOT, setting.folder / "growth.png"))
-    fitted = [{"line through": name, **line} for name, line in lines.items()]
-    return Result([*by_queries, *by_rounds, *fitted], bars)
+    rows = [*by_queries, *by_rounds, *({"line through": name, **line} for name, line in lines.items())]
+    draw(rows, setting.pick(PLOT, setting.folder / PLOT.name))
+    return Result(rows, bars)
 
 
 def _line(points: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
@@ -70,33 +71,27 @@ def _line(points: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
     return {"start, seconds": start, "seconds per unit": slope, "explained": float(1 - left)}
 
 
-def _draw(
-    by_queries: Sequence[dict[str, Any]],
-    by_rounds: Sequence[dict[str, Any]],
-    lines: dict[str, dict[str, float]],
-    path: Path,
-) -> None:
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
-    for axis, points, key, other in (
-        (axes[0], by_queries, "queries", "rounds"),
-        (axes[1], by_rounds, "rounds", "queries"),
-    ):
-        x = np.array([point[key] for point in points], dtype=np.float64)
-        axis.plot(x, [point["seconds"]["median"] for point in points], "x", color="0.6", label="wall")
-        axis.plot(x, [point["processor_seconds"]["median"] for point in points], "o", label="processor")
-        fitted = lines[key]["start, seconds"] + lines[key]["seconds per unit"] * x
-        axis.plot(x, fitted, "-", linewidth=1, color="C0", label="line through processor seconds")
-        axis.set(xlabel=key, title=f"{points[0][other]:,} {other}")
-        axis.set_xlim(left=0)
-        axis.set_ylim(bottom=0)
-        axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(5))
-        axis.xaxis.set_major_formatter("{x:,.0f}")
-    axes[0].set_ylabel("seconds, whole process")
-    axes[0].legend(frameon=False)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw seconds against queries and rounds from the rows of a result, with the lines through them."""
+    lines = {row["line through"]: row for row in rows if "line through" in row}
+    points = [row for row in rows if "queries" in row]
+    fixed = {"rounds": points[0]["rounds"], "queries": points[-1]["queries"]}
+    with picture(path, (8.6, 3.4), 1, 2, sharey=True) as (panels,):
+        for axes, key, other in zip(panels, ("queries", "rounds"), ("rounds", "queries"), strict=True):
+            series_of = [one for one in points if one[other] == fixed[other]]
+            x = np.array([one[key] for one in series_of], dtype=np.float64)
+            axes.plot(x, [one["seconds"]["median"] for one in series_of], "x", color="0.5", label="wall")
+            axes.plot(
+                x,
+                [one["processor_seconds"]["median"] for one in series_of],
+                "o",
+                color="C0",
+                label="processor",
+            )
+            fitted = lines[key]["start, seconds"] + lines[key]["seconds per unit"] * x
+            axes.plot(x, fitted, "-", linewidth=1, color="C0", label="line through processor seconds")
+            axes.set(xlabel=key, title=f"{series_of[0][other]:,} {other}", xlim=(0, None))
+            axes.locator_params(axis="x", nbins=5)
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+        panels[0].set(ylabel="seconds, whole process", ylim=(0, None))
+        panels[0].legend()

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dpopt.cli.pictures import logarithmic, picture, series
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import run_releases, spread
 from experiments.wide_data.parts import COLUMNS
 from experiments.wide_files import bits_file
 
-PLOT = Path(__file__).resolve().parent.parent / "random_bits.png"
+PLOT = Path(__file__).resolve().parent.parent / "random_bits.svg"
 WIDEST = 512_000
 STAGES = {
     "counting, seconds": "counting exact answers",
@@ -24,12 +25,12 @@ STAGES = {
     "How do errors, seconds and memory grow with columns, 100,000 conjunctions on random bits, epsilon 1, delta 1e-3?"
 )
 def random_bits(setting: Setting) -> Result:
-    """Measure whole processes on a file of bits, with eta = 0.4 and the paper's draws by width; draw random_bits.png."""
+    """Measure whole processes on a file of bits, with eta = 0.4 and the paper's draws by width; draw them."""
     if setting.warm_up:
         _release(setting, 50, 200, queries=1_000, runs=1)
     widths = setting.pick(COLUMNS, {50: 20})
     rows = [_release(setting, columns, draws) for columns, draws in widths.items()]
-    _draw(rows, setting.pick(PLOT, setting.folder / "random_bits.png"))
+    draw(rows, setting.pick(PLOT, setting.folder / PLOT.name))
     of = {row["columns"]: row for row in rows}
     widest = of.get(WIDEST, rows[-1])
     bars = [
@@ -72,28 +73,21 @@ def _release(
     }
 
 
-def _draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw errors, seconds and memory against columns."""
     columns = [row["columns"] for row in rows]
-    for name, style in (("largest error", "o-"), ("mean error", "s-")):
-        left.plot(columns, [row[name]["median"] for row in rows], style, label=name)
-    for name, color in (("zeros, mean error", "0.75"), ("uniform, mean error", "0.5")):
-        left.plot(columns, [row[name] for row in rows], "-", color=color, label=name)
-    for name, style in (("counting, seconds", "o-"), ("rounds, seconds", "s-"), ("seconds", "x:")):
-        label = "whole process" if name == "seconds" else name.removesuffix(", seconds")
-        middle.plot(columns, [row[name]["median"] for row in rows], style, label=label)
-    right.plot(columns, [row["peak_mb"]["largest"] for row in rows], "o-")
-    left.set(title="errors", yscale="log")
-    middle.set(title="seconds", yscale="log")
-    right.set(title="peak memory, MB", yscale="log")
-    for axis in (left, middle, right):
-        axis.set(xscale="log", xlabel="columns")
-    left.legend(frameon=False, fontsize=7)
-    middle.legend(frameon=False, fontsize=7)
-    figure.savefig(path, dpi=90, metadata={"Software": None})
-    plt.close(figure)
+    with picture(path, (11, 3.6), 1, 3) as ((left, middle, right),):
+        for number, name in enumerate(("largest error", "mean error")):
+            left.plot(columns, [row[name]["median"] for row in rows], label=name, **series(number))
+        for name, color in (("zeros, mean error", "0.75"), ("uniform, mean error", "0.5")):
+            left.plot(columns, [row[name] for row in rows], "-", color=color, label=name)
+        for number, name in enumerate(("counting, seconds", "rounds, seconds", "seconds")):
+            label = "whole process" if name == "seconds" else name.removesuffix(", seconds")
+            middle.plot(columns, [row[name]["median"] for row in rows], label=label, **series(number))
+        right.plot(columns, [row["peak_mb"]["largest"] for row in rows], **series(0))
+        for axes, title in ((left, "errors"), (middle, "seconds"), (right, "peak memory, MB")):
+            axes.set(title=title, xlabel="columns")
+            logarithmic(axes.xaxis)
+            logarithmic(axes.yaxis)
+        left.legend()
+        middle.legend()
