@@ -196,6 +196,10 @@ def check(folder: Path, made: SyntheticRelease, seen: Counter[str]) -> None:
     assert {label for label in charged if not label.startswith(SIZE)} <= set(labels_of(job))
     entries = read_journal(folder / "transcript.jsonl").entries
     drawn = [label for entry in entries if (label := label_of(entry)) is not None]
+    if job.values is not None:
+        torn = {label for label in charged if label.startswith("numbers within bins")} - set(drawn)
+        assert set(made.statement["values"]["lost_to_interruptions"]) == torn
+        assert ("lost_because" in made.statement["values"]) == bool(torn)
     if isinstance(job.plan, DualQueryPlan):
         lost, repeated = job.plan.rounds - len(made.rounds), sum(charged.values()) - len(charged)
         assert [done.sampled.round for done in made.rounds] == list(range(1, len(made.rounds) + 1))

@@ -55,7 +55,6 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         if outcome.records is None
         else _records(job, outcome.records, outcome.rows, output, sections),
         "answers": output if outcome.records is None else None,
-        **({} if (values := job.values) is None else {"values": values.statement()}),
         **sections,
         "workload": {"queries": len(job.workload), "fingerprint": job.workload.fingerprint},
         "schema": {

@@ -356,7 +356,7 @@ def _walked(
     walk.reserve(job)
     outcome = driver.play(job, walk, prepared)
     if job.values is not None and beside is not None and outcome.records is not None:
-        outcome = replace(outcome, values=_values(job, job.values, outcome.records, beside))
+        outcome = _with_values(job, job.values, outcome, outcome.records, beside)
     if outcome.records is not None and job.rows is not None:
         chosen = choose_rows(job, outcome.records, walk.rows, walk.progress)
         outcome = replace(outcome, rows=chosen)
@@ -364,18 +364,25 @@ def _walked(
     return outcome
 
 
-def _values(job: Job, plan: ValuesPlan, records: SyntheticRecords, walk: Walk[CountingCurator]) -> Values:
+def _with_values(
+    job: Job, plan: ValuesPlan, outcome: Outcome, records: SyntheticRecords, walk: Walk[CountingCurator]
+) -> Outcome:
     """Measure what bins of numeric columns hold, or take it from file. Privacy: C19 in docs/privacy.md."""
+    torn: list[str] = []
 
     def measure(measurement: ColumnSums, charge: Charge) -> NoisyAnswers | None:
-        return walk.draw(
+        found = walk.draw(
             MEASUREMENT,
             charge,
             lambda again: walk.curator.measure(measurement, again=again),
             on_file=lambda values: check_values(measurement, values),
         )
+        if found is None:
+            torn.append(measurement.name)
+        return found
 
-    return measured_values(plan, job.schema, records, job.plan.size, job.plan.relation, measure)
+    values = measured_values(plan, job.schema, records, job.plan.size, job.plan.relation, measure)
+    return replace(outcome, values=values, sections={"values": plan.statement(torn), **outcome.sections})
 
 
 def reservation(job: Job) -> Entry:

@@ -118,13 +118,20 @@ class ValuesPlan:
             for number, scale in enumerate(self.scales, start=1)
         ]
 
-    def statement(self) -> dict[str, Any]:
-        """Return what a release says of it."""
+    def statement(self, torn: Sequence[str] = ()) -> dict[str, Any]:
+        """Return what a release says of it, and of the rounds that were torn on file."""
         noise = "Gaussian" if self.gaussian else "Laplace"
+        rest = "the other rounds" if len(torn) < len(self.scales) else "how full neighbouring bins are"
+        lost = {
+            "lost_because": "the run was interrupted while it wrote these; they stay charged and are not drawn again, and the "
+            f"numbers of these columns follow {rest} alone"
+        }
         return {
             **encode(self),
             "mechanism": f"discrete {noise} noise on counts of halves of bins, in {len(self.scales)} rounds",
             "drawn": "within each bin, by a public random generator; whole where the column is whole",
+            "lost_to_interruptions": list(torn),
+            **(lost if torn else {}),
         }
 
     def attributes(self, schema: Schema) -> list[Attribute]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csc_matrix
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
@@ -16,6 +21,7 @@ from dpopt.private.engines.fine_counts import count_columns
 from dpopt.private.engines.open_dataset import open_dataset
 from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.readers.table_reading import TableReading, parse_on_invalid
+from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema import Attribute, AttributeKind, Schema
 from dpopt.schema.finer import finer
@@ -111,3 +117,27 @@ def test_codes_alone_have_no_finer_bins() -> None:
     dataset = PrivateDataset.from_codes(SCHEMA, [np.zeros(3, dtype=np.uint8)] * 3)
     with pytest.raises(PrivateDataError, match="codes alone"):
         count_columns(dataset, [finer(SCHEMA.attributes[1])])
+
+
+@pytest.mark.parametrize("kind", ["DataFrame", "array", "sparse matrix", "file"])
+def test_a_table_that_changes_between_two_passes_is_not_counted_as_another(kind: str, tmp_path: Path) -> None:
+    """It is refused, if only its size and times are the same; or the change does not reach what pandas keeps (from 3 on)."""
+    schema = Schema((SCHEMA.attributes[1],))
+    fine = [finer(schema.attributes[0])]
+    ages, named = np.array([[0], [3], [10], [9]]), TableReading(column_names=("age",))
+    path = tmp_path / "ages.csv"
+    path.write_text("0\n3\n10\n9\n")
+    kinds: dict[str, Any] = {
+        "DataFrame": pd.DataFrame(ages),
+        "array": ages,
+        "sparse matrix": csc_matrix(ages),
+        "file": path,
+    }
+    dataset = open_dataset(kinds[kind], schema, named)
+    before = count_columns(dataset, fine)._sums.tolist()
+    kinds["DataFrame"].iloc[1, 0] = ages[1, 0] = kinds["sparse matrix"].data[0] = 4
+    path.write_text("0\n4\n10\n9\n")
+    reaches = kind in {"sparse matrix", "file"} or int(pd.__version__.split(".")[0]) < 3
+    refused = pytest.raises(PrivateDataError, match="nothing was spent") if reaches else nullcontext()
+    with mock.patch.object(WatchedFiles, "check"), refused:
+        assert count_columns(dataset, fine)._sums.tolist() == before

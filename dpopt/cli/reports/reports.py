@@ -305,6 +305,8 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
             f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
             "together; they are no individuals"
         )
+    values = statement.get("values", {})
+    lines += [f"note: {torn}: {values['lost_because']}" for torn in values.get("lost_to_interruptions", ())]
     if certificates is None:
         lost = statement.get("measured", {}).get("lost_to_interruptions", 0)
         if lost:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.engines.streamed_table import readable_again
+from dpopt.private.engines.streamed_table import TableInFiles, readable_again
 from dpopt.private.tables.column_counts import ColumnCounts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
@@ -19,6 +20,12 @@ from dpopt.schema.attribute import Attribute
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 from dpopt.threads import USUAL
+
+_CHANGED = (
+    "is not what it was when the table was first read: its bins hold other numbers of records. A table in use is read "
+    "several times and must stay as it is; nothing was spent. Give a copy that nothing writes to, such as table.copy(), and "
+    "begin again"
+)
 
 
 def count_columns(
@@ -31,7 +38,8 @@ def count_columns(
     Raises
     ------
     PrivateDataError
-        If there are codes alone, or a pipe that was read; or files were changed.
+        If there are codes alone, or a pipe that was read; or the table was changed: files by their state, and any table in
+        memory by how many records its bins hold. Nothing is spent then.
     """
     table = readable_again(dataset)
     if table is None:
@@ -45,5 +53,21 @@ def count_columns(
     marginals = MarginalSet(Domains.of(schema, occurring=False), columns[:, None])
     counts = exact_counts(table._by(schema), marginals, threads=threads)
     parts = np.split(counts, np.cumsum([attribute.size for attribute in finer])[:-1])
+    for attribute, place, part in zip(finer, columns, parts, strict=True):
+        _check_unchanged(dataset, int(place), attribute, part)
     kept = [part[: len(attribute.edges) - 1] for part, attribute in zip(parts, finer, strict=True)]
     return ColumnCounts.of(kept, dataset._rows)
+
+
+def _check_unchanged(
+    dataset: PrivateDataset, place: int, finer: Attribute, counts: NDArray[np.int64]
+) -> None:
+    """Refuse, by PrivateDataError, a column of which finer bins do not add up to what the codes in memory say."""
+    if isinstance(dataset, TableInFiles):  # each of its passes compares the state of the files
+        return
+    own = dataset._schema.attributes[place]
+    upto = np.append(0, np.cumsum(counts))
+    ends = np.append(np.searchsorted(finer.edges, own.edges), counts.size)[: own.size + 1]
+    before = np.bincount(dataset._columns[place], minlength=own.size)
+    if not np.array_equal(np.diff(upto[ends]), before):
+        raise PrivateDataError(f"column {own.name!r} {_CHANGED}")

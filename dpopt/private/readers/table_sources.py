@@ -92,7 +92,8 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
 
     pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
     if pandas is not None and isinstance(table, pandas.DataFrame):
-        return "the DataFrame", table, [str(name) for name in table.columns]
+        # from pandas 3 on, what is later written to the owner's frame does not reach this one; nothing is copied before
+        return "the DataFrame", table.copy(deep=False), [str(name) for name in table.columns]
     if is_sparse_matrix(table) and table.ndim == 2:
         return "the sparse matrix", table.tocsc(), _numbered(table.shape[1])
     if isinstance(table, np.ndarray) and table.ndim in (1, 2):
