@@ -16,6 +16,7 @@ from experiments.distributional_privacy.__main__ import draw as draw_neighbours
 from experiments.documents import rows
 from experiments.figure5.picture import draw as draw_figure5
 from experiments.formulation_strength.__main__ import draw as draw_gaps
+from experiments.front.__main__ import draw as draw_front
 from experiments.halfspaces.picture import draw as draw_halfspaces
 from experiments.hay_2010.pictures import draw as draw_hay
 from experiments.intervals.picture import draw as draw_intervals
@@ -38,6 +39,7 @@ def main() -> int:
     random_bits.draw(cases["random_bits"]["rows"], random_bits.PLOT)
     draw_neighbours(HERE / "distributional_privacy" / "two_neighbours.svg")
     draw_figure5(_results("figure5")["results"], HERE / "figure5" / "figure5.svg")
+    draw_front(_results("front")["results"], HERE / "front" / "front.svg")
     draw_gaps(_gaps(), HERE / "formulation_strength" / "gaps.svg")
     draw_halfspaces(_results("halfspaces")["results"], HERE / "halfspaces" / "errors.svg")
     draw_hay(_results("hay_2010"), HERE / "hay_2010")

@@ -40,9 +40,10 @@ def picture(
     """Yield the panels of a figure of this size in inches; write it as .svg, .pdf or .png once they are drawn."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.rcsetup import cycler
 
     style: dict[Any, Any] = {
-        "axes.prop_cycle": mpl.cycler(color=COLOURS, linestyle=_DASHES),
+        "axes.prop_cycle": cycler(color=COLOURS, linestyle=_DASHES),
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": True,

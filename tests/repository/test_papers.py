@@ -26,6 +26,7 @@ TABLES = {
     "decision_lists": ("_markdown", "results"),
     "dpbench": ("markdown", "results"),
     "figure5": ("table", "results"),
+    "front": ("markdown", "results"),
     "fuzz": ("_markdown", ""),
     "halfspaces": ("markdown", "results"),
     "hay_2010": ("markdown", ""),

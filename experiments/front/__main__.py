@@ -1,0 +1,146 @@
+"""`python -m experiments.front`: a release beside its table, and its error beside that of peers."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import dpopt
+from dpopt.cli.pictures import COLOURS, picture
+from experiments.documents import circumstances, rows, write_results
+from experiments.machine import describe_circumstances
+from experiments.papers import HERE
+from experiments.tables import MissingDataError, prepare
+
+PICTURE = Path(__file__).resolve().parent / "front.svg"
+_YEARS = [0, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 101]
+_EDUCATION = {
+    "no diploma": {"Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th"},
+    "high school": {"HS-grad"},
+    "some college": {"Some-college", "Assoc-acdm", "Assoc-voc"},
+    "bachelor": {"Bachelors"},
+    "master": {"Masters"},
+    "doctor": {"Doctorate", "Prof-school"},
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Release Adult once with the defaults at epsilon 1, and compare."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.front", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="made-up records: shows that it still runs")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument(
+        "--document", type=Path, help="put the table into this document, the picture beside it"
+    )
+    options = parser.parse_args(arguments)
+    report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "quick": options.quick}
+    try:
+        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as folder:
+            table = prepare("adult-raw", Path(folder), quick=options.quick)
+            released = dpopt.release(table.path, table.schema, epsilon=1, out=Path(folder) / "release")
+            report["results"] = compared(pd.read_csv(table.path), released.to_pandas())
+    except MissingDataError as error:
+        print(error, file=sys.stderr)
+        return 2
+    lines = list(markdown(report["results"]))
+    print("\n".join(lines))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if options.document is not None:
+        draw(report["results"], PICTURE)
+        write_results(options.document, [circumstances(report), "", *lines])
+    return 0
+
+
+def compared(real: pd.DataFrame, synthetic: pd.DataFrame) -> dict[str, Any]:
+    """Return shares of ages, and the share of high incomes by education, of real and synthetic records."""
+    found: dict[str, Any] = {"ages": {}, "incomes": {}}
+    for name, frame in (("real", real), ("synthetic", synthetic)):
+        ages = np.histogram(frame["age"], bins=_YEARS)[0] / len(frame)
+        high = frame["income"].astype(str).str.contains(">50K", regex=False)
+        found["ages"][name] = ages.round(5).tolist()
+        found["incomes"][name] = {
+            label: round(float(high[frame["education"].isin(values)].mean()), 5)
+            for label, values in _EDUCATION.items()
+        }
+    return found
+
+
+def markdown(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the tables."""
+    yield "| age | real | synthetic |"
+    yield "|---|---|---|"
+    for place, (low, high) in enumerate(itertools.pairwise(_YEARS)):
+        yield (
+            f"| {low} to {high - 1} | "
+            + " | ".join(f"{100 * results['ages'][name][place]:.1f}%" for name in ("real", "synthetic"))
+            + " |"
+        )
+    yield ""
+    yield "| education | income above 50,000, real | synthetic |"
+    yield "|---|---|---|"
+    for label in _EDUCATION:
+        yield (
+            f"| {label} | "
+            + " | ".join(f"{100 * results['incomes'][name][label]:.1f}%" for name in ("real", "synthetic"))
+            + " |"
+        )
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Draw both beside the mean errors of dpopt and its peers on seven columns of Adult, epsilon 1."""
+    names = {"projection": "dpopt", "dpmm aim": "dpmm, AIM", "opendp aim": "OpenDP, AIM"}
+    names |= {"smartnoise aim": "SmartNoise, AIM", "dpmm mst": "dpmm, MST", "opendp mst": "OpenDP, MST"}
+    names |= {"smartnoise mst": "SmartNoise, MST", "smartnoise mwem-groups": "SmartNoise, MWEM"}
+    errors = {
+        names[row["algorithm"]]: float(row["mean error"].split()[0])
+        for row in rows(HERE / "accuracy_leader" / "README.md")
+        if row.get("part") == "adult7"
+        and row.get("epsilon") == "1"
+        and row.get("neighbours") == "add-remove"
+        and "mean error" in row
+        and row["algorithm"] in names
+    }
+    with picture(path, (11, 3.1), 1, 3) as ((left, middle, right),):
+        for shift, name, colour in ((-0.2, "real", "0.65"), (0.2, "synthetic", COLOURS[0])):
+            ages, incomes = results["ages"][name], results["incomes"][name]
+            left.bar(
+                np.arange(len(ages)) + shift, [100 * share for share in ages], 0.4, color=colour, label=name
+            )
+            middle.bar(
+                np.arange(len(incomes)) + shift,
+                [100 * share for share in incomes.values()],
+                0.4,
+                color=colour,
+                label=name,
+            )
+        first = [f"{low}" for low in _YEARS[:-1]]
+        left.set_xticks(np.arange(len(first)) - 0.5, ["", *first[1:]])
+        left.set(title="age of the records, in per cent", xlabel="age")
+        middle.set_xticks(range(len(_EDUCATION)), list(_EDUCATION), rotation=25, ha="right")
+        middle.set_title("income above 50,000, in per cent, by education")
+        for axes in (left, middle):
+            axes.grid(visible=False, axis="x")
+            axes.legend()
+        order = sorted(errors, key=lambda label: -errors[label])
+        right.barh(
+            order,
+            [10_000 * errors[label] for label in order],
+            color=[COLOURS[0] if label == "dpopt" else "0.65" for label in order],
+        )
+        right.grid(visible=False, axis="y")
+        right.set_title("mean error of three-way marginals")
+        right.set_xlabel("records in 10,000 (Adult, 7 columns)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
