@@ -9,6 +9,7 @@ shown as the keywords of Python that they are (``delta=``, ``predict=False``).
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import os
@@ -178,14 +179,33 @@ def checked(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
+        named = function.__qualname__
+        if not any(
+            one.annotation == "Any" for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD
+        ):
+            refuse_unknown(named, kwargs, expected())
         try:
             given = {**signature.bind(*args, **kwargs).arguments, **kwargs}
-        except TypeError:  # too few arguments, or too many: the call says so itself
-            given = {}
-        check_types(function.__qualname__, given, expected())
+        except TypeError as wrong:
+            raise ArgumentError(f"{named}(): {wrong}") from None
+        check_types(named, given, expected())
         return function(*args, **kwargs)
 
     return typing.cast("_Function", called)
+
+
+def refuse_unknown(called: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse, by ArgumentError, keywords that there are not; the message names the nearest ones, or lists all."""
+    known = [name for name in known if not name.startswith("_")]
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known)
+            said = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else f"the options are {', '.join(sorted(known))}"
+            )
+            raise ArgumentError(f"{called}({name}=...): there is no such option; {said}")
 
 
 def check_types(called: str, given: Mapping[str, object], expected: Mapping[str, Any]) -> None:

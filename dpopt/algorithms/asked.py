@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Unpack
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
@@ -12,7 +12,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, options_named
-from dpopt.errors import PlanError, ReleaseFolderError, check_types, types_of
+from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
+from dpopt.errors import PlanError, ReleaseFolderError, check_types, refuse_unknown
 from dpopt.files.reading import damage_as
 from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload
@@ -115,88 +116,44 @@ RESERVATION = "reservation"
 """Under this name the statement of a release has the mark of its reservation in the owner's budget over many releases."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms(ReleaseTerms):
     """On which terms records are released, beside table, schema, workload and folder.
 
     Attributes
     ----------
     algorithm : Options
         The options of an algorithm; their kind says which.
-    epsilon, delta, rho :
-        The budget: epsilon and delta, or rho of zCDP (then epsilon is reported at delta, 1e-9 if left out). Epsilon alone has
-        the delta of `dpopt.releases.plan.usual_delta`; a delta of 0 asks for pure differential privacy.
-    accountant : str or None
-        zcdp, gdp, per-round, theorem or pure; None: pure where delta is 0, else zcdp.
-    neighbours : str or None
-        add-remove (one record more or less; None means it) or replace (one record changed, n public).
-    n0 : int or None
-        Under add-remove a fixed public number of records; None measures the number with 1 % of the budget.
     reading : TableReading
         How the table is read: layout, names of columns, what happens to values that the schema does not declare.
-    accept_draft : bool
-        Whether a drafted, unreviewed schema may be used; recorded in the release.
-    rows : int or None
-        Number of rows to write; None writes as many as the public size, or distinct records with weights where so many rows
-        are more than are written at once.
-    weights : bool
-        Whether to write distinct records with weights in place of rows.
-    format : str or None
-        csv or parquet; npz or baskets for wide tables of zeros and ones. None stands for npz there, and for csv elsewhere.
-    predict : bool
-        Whether to simulate the errors on public synthetic data first.
-    density : float or None
-        Public share of ones in a table of zeros and ones, such as the average basket divided by the number of items: what
-        predictions assume, and how rounds and draws are chosen for sparse tables. Without it wide tables are taken to be as
-        sparse as their layout suggests (`dpopt.algorithms.asked`). Recorded in the release, like what is assumed.
-    values_share : float or None
-        Share of the budget with which numbers within bins are measured, so that synthetic numbers follow them; 0: each bin
-        stands for one number. None: 0.02 (0 under accountants other than zcdp and pure).
     """
 
     algorithm: Options = field(default_factory=Auto)
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
-    accountant: str | None = None
-    neighbours: str | None = None
-    n0: int | None = None
     reading: TableReading = AS_USUAL
-    accept_draft: bool = False
-    rows: int | None = None
-    weights: bool = False
-    format: str | None = None
-    predict: bool = True
-    density: float | None = None
-    values_share: float | None = None
 
     @classmethod
-    def of(cls, algorithm: Options | str = AUTO, **given: Any) -> Terms:
+    def of(cls, algorithm: Options | str = AUTO, **given: Unpack[Keywords]) -> Terms:
         """Return terms from keywords: the fields above, and for an algorithm that is named, or a reading, theirs.
 
         Raises DpoptError if there is no such keyword, the algorithm has no such option, or both an object and its fields are
         given.
         """
-        own, of_reading = ({one.name for one in fields(kind)} for kind in (cls, TableReading))
-        of_algorithms = {name for kind in OPTIONS.values() for name in kind.known}
-        known = own | of_reading | of_algorithms
-        if unknown := sorted(set(given) - known):
-            raise PlanError(
-                f"there is no option {', '.join(unknown)}; the options are {', '.join(sorted(known))}"
-            )
+        refuse_unknown("release", given, Keywords.__annotations__)
+        check_types("release", {"reading": given.get("reading")}, {"reading": TableReading | None})
         options = {
-            name: value for name, value in given.items() if name in of_algorithms and value is not None
+            name: value
+            for name, value in given.items()
+            if name in AlgorithmKeywords.__annotations__ and value is not None
         }
-        reading = {name: value for name, value in given.items() if name in of_reading}
+        reading: Any = {
+            name: value for name, value in given.items() if name in ReadingKeywords.__annotations__
+        }
         if isinstance(algorithm, Options) and options:
             raise PlanError(f"give {', '.join(options)} as options of the algorithm, and not beside it")
         if given.get("reading") is not None and reading:
             raise PlanError(f"give reading, or {', '.join(reading)} as keywords, and not both")
-        others = {name: value for name, value in given.items() if name in own - {"reading"}}
-        check_types(
-            "release", {**others, "algorithm": algorithm}, {**types_of(cls), "algorithm": Options | str}
-        )
-        check_types("release", {"reading": given.get("reading")}, {"reading": TableReading | None})
+        own = {one.name for one in fields(ReleaseTerms)}
+        others: Any = {name: value for name, value in given.items() if name in own}
         return cls(
             algorithm=algorithm if isinstance(algorithm, Options) else options_named(algorithm, options),
             reading=given.get("reading") or TableReading(**reading),

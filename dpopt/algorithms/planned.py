@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from dpopt.algorithms.asked import Asked, Terms, check_density_known
 from dpopt.algorithms.explain import explain
 from dpopt.algorithms.options import AUTO, Auto, Options
 from dpopt.algorithms.registry import candidates_for
 from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
+from dpopt.algorithms.terms import Keywords, with_terms
 from dpopt.errors import PlanError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
@@ -100,6 +101,7 @@ class Planned(Shown):
             file.write(json.dumps(self.to_json(), indent=1, ensure_ascii=False).encode())
 
 
+@with_terms
 def plan(
     schema: Schema | str | os.PathLike[str],
     workload: Workload | str | None = None,
@@ -108,14 +110,14 @@ def plan(
     algorithm: Options | str = AUTO,
     progress: Progress | None = None,
     compare: bool = False,
-    **terms: Any,
+    **terms: Unpack[Keywords],
 ) -> Planned:
     """Plan a release: its cost, and how accurate it is expected to be. Reads no record.
 
     Parameters
     ----------
-    schema, workload, algorithm, terms
-        As of `dpopt.algorithms.release.release`.
+    schema, workload, algorithm
+        As of `dpopt.release`.
     n : int, optional
         The number of records to plan for: under replace the public one; under add-remove a guess of the number that the
         release measures, or left out where `n0` declares it.
@@ -123,6 +125,12 @@ def plan(
         Receives the progress of predictions.
     compare : bool
         Whether `auto` also predicts the errors of algorithms that it never chooses.
+    **terms
+        The terms below, and the other keywords of `dpopt.release`.
+
+    Terms
+    -----
+    {terms}
 
     Raises
     ------
@@ -137,7 +145,8 @@ def plan(
     ('projection', 12, 1e-09)
     """
     progress = progress or Silent()
-    given = Terms.of(algorithm, **{"accept_draft": True, **terms})
+    drafted: Keywords = {"accept_draft": True, **terms}
+    given = Terms.of(algorithm, **drafted)
     size = _size(given, n)
     asked = prepare(given, schema, workload, progress, size)
     form = None if asked.terms.reading.layout is None else str(asked.terms.reading.layout)
@@ -250,7 +259,7 @@ def _reading_of_both(given: TableReading, planned: TableReading) -> TableReading
         and given.on_invalid != usual.on_invalid
     ):
         raise PlanError(
-            f"the plan fixes --on-invalid: it has {planned.on_invalid.text}, found {given.on_invalid.text}. Leave the option "
+            f"the plan fixes --on-invalid: it has {planned.repairs.text}, found {given.repairs.text}. Leave the option "
             "out, or plan again"
         )
     names = {one.name for one in fields(TableReading)} - {"person", "rows_per_person"}
@@ -289,8 +298,10 @@ def by_epsilon(
     workload: Workload | str | None = None,
     *,
     epsilons: Sequence[float],
+    n: int | None = None,
+    algorithm: Options | str = AUTO,
     progress: Progress | None = None,
-    **terms: Any,
+    **terms: Unpack[Keywords],
 ) -> list[dict[str, Any]]:
     """Return for each epsilon the algorithm that is chosen and its predicted errors, beside those of trivial baselines.
 
@@ -302,14 +313,14 @@ def by_epsilon(
         raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
     ordered, progress = sorted(set(epsilons)), progress or Silent()
     if workload is None:
-        middle = {**terms, "epsilon": ordered[len(ordered) // 2]}
-        n, algorithm = middle.pop("n", None), middle.pop("algorithm", AUTO)
-        asked_for = Terms.of(algorithm, **{"accept_draft": True, **middle})
+        middle: Keywords = {"accept_draft": True, **terms, "epsilon": ordered[len(ordered) // 2]}
+        asked_for = Terms.of(algorithm, **middle)
         workload = prepare(asked_for, schema, None, progress, n).workload
     rows = []
     for epsilon in ordered:
         progress.note(f"predicting the errors at epsilon {epsilon:g}")
-        made = plan(schema, workload, epsilon=epsilon, **{"predict": True, **terms})
+        asked: Keywords = {"predict": True, **terms, "epsilon": epsilon}
+        made = plan(schema, workload, n=n, algorithm=algorithm, **asked)
         predicted = made.statement["predicted"] or {}
         rows.append(
             {

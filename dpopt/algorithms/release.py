@@ -7,7 +7,7 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Unpack, cast
 
 from dpopt.accounting.ledger import Account
 from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms, check_density_known
@@ -19,6 +19,7 @@ from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_release
 from dpopt.algorithms.stating import remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.algorithms.terms import Keywords, with_terms
 from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
@@ -47,6 +48,7 @@ _NOT_ENCRYPTED = (
 _NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
 
 
+@with_terms
 def release(
     table: AnyTable | AnyBinaryTable,
     schema: Schema | str | os.PathLike[str] | None = None,
@@ -58,7 +60,7 @@ def release(
     progress: Progress | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
-    **terms: Any,
+    **terms: Unpack[Keywords],
 ) -> SyntheticRelease:
     """Release differentially private synthetic records of a table.
 
@@ -88,10 +90,12 @@ def release(
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
     **terms
-        epsilon and delta, or rho; accountant, neighbours, n0; accept_draft; rows or weights, format; predict, density,
-        values_share: the fields of `dpopt.algorithms.asked.Terms`, which explains each. And reading, or the fields of
-        `dpopt.TableReading`: layout, first_item, pair_columns, header, separator, quotes, multiline, decimal, encoding,
-        column_names, on_invalid, person, rows_per_person.
+        The terms below, and as keywords: reading, or the fields of `dpopt.TableReading`; where an algorithm is given by its
+        name, its options.
+
+    Terms
+    -----
+    {terms}
 
     Raises
     ------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpopt.algorithms.terms import Rho
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
@@ -33,7 +34,7 @@ def create(
         "Total epsilon. Alone it pays for releases with Laplace noise only; otherwise give --delta as well.",
     ] = None,
     delta: options.DeltaOption = None,
-    rho: options.RhoOption = None,
+    rho: Rho = None,
     neighbours: Annotated[str, "add-remove (one more or one fewer) or replace (one changed)."] = "add-remove",
     person: Annotated[
         str | None,

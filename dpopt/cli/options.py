@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpopt.algorithms.terms import Rho
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -63,54 +64,15 @@ WorkloadOption = Annotated[
     "items more often), or a JSON file. ',occurring': only values declared as occurring. ',positive': only "
     "conjunctions without '!='. Public.",
 ]
-DensityOption = Annotated[
-    float | None,
-    "Public share of ones in a table of zeros and ones, between 0 and 1 (average basket size / number of "
-    "items). Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
-    "layout decides whether a table is taken to be sparse.",
-]
-ValuesShareOption = Annotated[
-    float | None,
-    "Share of the budget for numbers within bins: synthetic numbers follow what is measured there. 0: each bin stands for "
-    "one number. If left out, 0.02 where a numeric column has bins of several numbers.",
-]
 EpsilonOption = Annotated[
     float | None,
     "Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
 ]
-RecordEpsilonOption = Annotated[
-    float | None, "Privacy budget epsilon: near 1 is strong, above 20 hardly protects."
-]
-RecordDeltaOption = Annotated[
-    float | None,
-    "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
-    "differential privacy (Laplace noise).",
-]
 DeltaOption = Annotated[float | None, "Privacy parameter delta, above 0 and well below 1/n."]
-RhoOption = Annotated[
-    float | None,
-    "Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
-]
-AccountantOption = Annotated[
-    str | None,
-    "How costs are added up: zcdp (default); pure, where epsilons add up (default for --delta 0); gdp "
-    "(the tightest, but one constant is verified numerically, not proved); per-round or theorem (advanced "
-    "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
-]
 NeighboursOption = Annotated[
     str,
     "Neighbouring tables: add-remove (one record is added or removed, the number of records is private) or "
     "replace (one record is changed, the number of records is public).",
-]
-RecordNeighboursOption = Annotated[
-    str | None,
-    "Neighbouring tables: add-remove (default; one record is added or removed, the number of records is private) or "
-    "replace (one record is changed, the number of records is public).",
-]
-N0Option = Annotated[
-    int | None,
-    "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
-    " the number is measured with 1 % of the budget.",
 ]
 OnInvalidOption = Annotated[
     str,
@@ -216,7 +178,7 @@ class TextOptions:
             decimal=self.decimal,
             thousands=self.thousands,
             encoding=self.encoding,
-            on_invalid=on_invalid,  # type: ignore[arg-type]  # it reads texts
+            on_invalid=on_invalid,
         )
 
 
@@ -287,18 +249,8 @@ class SpendingOptions:
 
     epsilon: EpsilonOption = None
     delta: DeltaOption = None
-    rho: RhoOption = None
+    rho: Rho = None
     neighbours: NeighboursOption = "add-remove"
-
-
-@dataclass(frozen=True)
-class RecordSpendingOptions:
-    """What a release of records may spend: epsilon alone has a usual delta."""
-
-    epsilon: RecordEpsilonOption = None
-    delta: RecordDeltaOption = None
-    rho: RhoOption = None
-    neighbours: RecordNeighboursOption = None
 
 
 @dataclass(frozen=True)

@@ -334,7 +334,7 @@ class Request:
         PlanError
             If one of them is given.
         """
-        if self.reading.on_invalid is not OnInvalid.ERROR or self.reading.person is not None:
+        if self.reading.repairs is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
 
     def _account(self, command: str) -> Account | None:

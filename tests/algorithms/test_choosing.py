@@ -108,8 +108,9 @@ def test_a_request_that_nothing_serves_is_refused_with_every_reason() -> None:
 
 @pytest.mark.parametrize("option", [name for name in DualQuery.known if name not in Auto.known])
 def test_an_option_that_not_all_candidates_have_needs_a_name(option: str) -> None:
+    given: Any = {option: 5}
     with pytest.raises(PlanError, match=f"{option}= is an option of .*dualquery.*auto"):
-        Terms.of("auto", **BUDGET, **{option: 5})
+        Terms.of("auto", **BUDGET, **given)
 
 
 def test_the_candidates_get_the_options_that_they_share() -> None:
@@ -271,7 +272,7 @@ def test_a_declared_density_reaches_every_simulation(algorithm: str, monkeypatch
     monkeypatch.setattr("dpopt.algorithms.prediction.public_table", table)
     monkeypatch.setattr("dpopt.algorithms.small_database.simulation.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
-    counts = {"measure": COUNTS} if algorithm == PROJECTION else {}
+    counts: Any = {"measure": COUNTS} if algorithm == PROJECTION else {}
     made = plan_of(Terms.of(algorithm=algorithm, **counts, **BUDGET).request(SIZE), asked)
     with pytest.raises(PlanError, match="20000 rows of seed 1 with density 0.05"):
         predict(made, asked, density=0.05)

@@ -60,7 +60,9 @@ def test_a_plan_says_how_a_table_is_read_and_what_is_its_neighbour(tmp_path: Pat
     with pytest.raises(PlanError, match="the plan fixes neighbours="):
         release(table, plan=replace_one, neighbours="add-remove")
     assert release(
-        table, plan=plan(SCHEMA, "marginals:1", n=200, **ASKED), neighbours="add-remove"
+        table,
+        plan=plan(SCHEMA, "marginals:1", n=200, **{**ASKED, "epsilon": 10.0}),
+        neighbours="add-remove",
     ).job.plan.size
 
 

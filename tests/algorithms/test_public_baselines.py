@@ -32,7 +32,7 @@ def errors(largest: float, mean: float) -> dict[str, Any]:
 @pytest.mark.parametrize("accountant", ["zcdp", "pure"])
 def test_noisy_columns_stand_beside_the_prediction_of_every_plan_for_marginals(accountant: str) -> None:
     asked = parse_workload("marginals:2", SCHEMA)
-    budget = {"epsilon": 1e6, "delta": 1e-9} if accountant == "zcdp" else {"epsilon": 1e6}
+    budget: Any = {"epsilon": 1e6, "delta": 1e-9} if accountant == "zcdp" else {"epsilon": 1e6}
     found = {}
     for epsilon in (1e6, 0.01):
         terms = Terms.of(

@@ -29,6 +29,7 @@ from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.errors import (
     AccountingError,
+    ArgumentError,
     DpoptError,
     PlanError,
     PrivateDataError,
@@ -312,8 +313,8 @@ def test_a_table_that_does_not_fit_is_refused_and_leaves_nothing_behind(tmp_path
 def test_options_stand_in_one_place() -> None:
     with pytest.raises(PlanError, match="give rounds as options of the algorithm"):
         release(frame(), SCHEMA, "marginals:2", algorithm=MWEM(), epsilon=2.0, rounds=3)
-    with pytest.raises(PlanError, match="there is no option epsilonn; the options are accept_draft"):
-        release(frame(), SCHEMA, "marginals:2", epsilonn=1.0)
+    with pytest.raises(ArgumentError, match=r"release\(epsilonn=...\): .*did you mean epsilon"):
+        release(frame(), SCHEMA, "marginals:2", epsilonn=1.0)  # type: ignore[call-arg]
     assert Terms.of("mwem", rounds=3, layout="npz") == Terms(
         algorithm=MWEM(rounds=3), reading=TableReading(layout=Layout.NPZ)
     )

@@ -78,11 +78,11 @@ def test_edges_that_are_none_are_refused(tmp_path: Path, text: str, message: str
 def test_lines_that_are_no_edges_may_be_dropped(tmp_path: Path, text: str, degrees: list[int]) -> None:
     path = tmp_path / "edges.txt"
     path.write_bytes(text.encode("latin-1"))
-    held = read_degrees(path, reading=TableReading(on_invalid="drop"))  # type: ignore[arg-type]
+    held = read_degrees(path, reading=TableReading(on_invalid="drop"))
     assert sorted(held._counts.tolist()) == degrees
     assert 2 * held._rows == sum(degrees)
     with pytest.raises(SchemaError, match="edges have no numbers to clip and no buckets"):
-        read_degrees(path, reading=TableReading(on_invalid="other"))  # type: ignore[arg-type]
+        read_degrees(path, reading=TableReading(on_invalid="other"))
 
 
 def test_what_cannot_be_opened_is_refused(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_every_plan_leaves_its_share_and_both_keep_the_budget(
     algorithm: str, delta: float | None, relation: str
 ) -> None:
     """What an algorithm plans without a share it plans beside one; together they cost the budget at most, and not much less."""
-    terms = {"epsilon": 2.0, "delta": delta, "neighbours": relation, "predict": False}
+    terms: Any = {"epsilon": 2.0, "delta": delta, "neighbours": relation, "predict": False}
     narrow = Schema(SCHEMA.attributes[:2])
     workload = parse_workload("marginals:2", narrow)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ import pytest
 import scipy.sparse
 
 import dpopt
+from dpopt.algorithms.registry import OPTIONS
 from dpopt.algorithms.replay import differing_files
+from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
+from dpopt.errors import types_of
 
 SCHEMA = dpopt.Schema(
     (
@@ -194,7 +198,46 @@ def test_a_wrong_type_is_a_type_error_that_says_what_is_expected() -> None:
     with pytest.raises(
         dpopt.errors.ArgumentError, match=r"release\(rows=...\): found a str; expected a whole number"
     ):
-        dpopt.release(TABLE, SCHEMA, rows="many", **ASKED)
+        dpopt.release(TABLE, SCHEMA, rows="many", **ASKED)  # type: ignore[arg-type]
+
+
+def test_type_checkers_see_the_same_keywords_with_the_same_types_as_a_release_takes() -> None:
+    said = typing.get_type_hints(ReleaseTerms)
+    assert {name: said[name] for name in said} == {
+        name: hint for name, hint in types_of(Keywords).items() if name in said
+    }
+    of_reading, of_algorithms = types_of(ReadingKeywords), types_of(AlgorithmKeywords)
+    fields = types_of(dpopt.TableReading)
+    assert set(of_reading) == set(fields)
+    assert {name: hint for name, hint in of_reading.items() if hint is not Any} == {
+        name: fields[name] for name, hint in of_reading.items() if hint is not Any
+    }
+    kinds = {name: hint for kind in OPTIONS.values() for name, (hint, _) in kind.known.items()}
+    assert {name: hint | None for name, hint in kinds.items()} == of_algorithms | {
+        name: hint | None for name, hint in kinds.items() if name == "solver"
+    }
+    assert set(Keywords.__annotations__) == {*said, *of_reading, *of_algorithms, "reading"}
+
+
+def test_a_misspelt_keyword_is_refused_by_type_checkers_and_with_the_nearest_name() -> None:
+    """mypy, which checks the tests too, complains of an ignore that ignores nothing."""
+    with pytest.raises(TypeError, match=r"release\(epsilom=...\): .*did you mean epsilon"):
+        dpopt.release(TABLE, SCHEMA, epsilom=1)  # type: ignore[call-arg]
+    with pytest.raises(dpopt.DpoptError, match=r"plan\(neighbors=...\): .*did you mean neighbours"):
+        dpopt.plan(SCHEMA, n=10, neighbors="replace")  # type: ignore[call-arg]
+    with pytest.raises(dpopt.DpoptError, match=r"histogram\(epsilom=...\): .*did you mean epsilon"):
+        dpopt.histogram(TABLE, SCHEMA, "age", epsilom=1)  # type: ignore[call-arg]
+    with pytest.raises(dpopt.DpoptError, match=r"evaluate\(shema=...\): .*did you mean schema"):
+        dpopt.evaluate(TABLE, TABLE, shema=SCHEMA)  # type: ignore[call-arg]
+    with pytest.raises(dpopt.DpoptError, match="missing a required argument: 'table'"):
+        dpopt.release()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", ["release", "plan"])
+def test_the_help_of_a_release_says_what_each_term_means(name: str) -> None:
+    text = getattr(dpopt, name).__doc__
+    assert [term for term in typing.get_type_hints(ReleaseTerms) if f"\n{term}: " not in text] == []
+    assert max(map(len, text.splitlines())) <= 128
 
 
 def _polars(frame: pd.DataFrame) -> Any:

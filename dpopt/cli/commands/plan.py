@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpopt.algorithms.terms import Keywords, PlanTerms
 from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema
@@ -29,7 +30,6 @@ def plan(
         "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
         "release measures the number (or takes that of --n0).",
     ] = None,
-    spending: options.RecordSpendingOptions,
     epsilons: Annotated[
         str | None,
         "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each.",
@@ -43,13 +43,7 @@ def plan(
     ] = None,
     confidence: Annotated[float, "Probability with which the error of --error holds."] = 0.95,
     algorithm: NamedAlgorithm,
-    accountant: options.AccountantOption = None,
-    n0: options.N0Option = None,
-    density: options.DensityOption = None,
-    values_share: options.ValuesShareOption = None,
-    predict: Annotated[
-        bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data."
-    ] = True,
+    terms: PlanTerms,
     compare: Annotated[
         bool,
         "--compare",
@@ -70,7 +64,7 @@ def plan(
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.releases.plan import DEFAULT_DELTA, choice
 
-    relation = choice(NeighbouringRelation, spending.neighbours or "add-remove", "neighbours")
+    relation = choice(NeighbouringRelation, terms.neighbours or "add-remove", "neighbours")
     declared = declared_schema(schema, binary_columns, names)
     reading = unit.reading(layout)
     if accuracy is not None:
@@ -82,7 +76,7 @@ def plan(
             raise PlanError(
                 "--error shows the paper's parameters, which are for single records; leave --rows-per-person out"
             )
-        if spending.rho is not None:
+        if terms.rho is not None:
             raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
         if algorithm.given:
             given = next(iter(algorithm.given)).replace("_", "-")
@@ -93,35 +87,40 @@ def plan(
             parse_workload(workload, declared),
             size=n,
             relation=relation,
-            epsilon=1.0 if spending.epsilon is None else spending.epsilon,
-            delta=DEFAULT_DELTA if spending.delta is None else spending.delta,
+            epsilon=1.0 if terms.epsilon is None else terms.epsilon,
+            delta=DEFAULT_DELTA if terms.delta is None else terms.delta,
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    terms: dict[str, Any] = {
-        **asdict(spending),
-        "n": n,
-        "algorithm": algorithm.options(),
-        "accountant": accountant,
-        "n0": n0,
-        "reading": reading,
-        "predict": predict,
-        "density": density,
-        "values_share": values_share,
-        "progress": TerminalProgress(),
-    }
+    progress = TerminalProgress()
+    asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
     if epsilons is not None:
-        if spending.epsilon is not None or spending.rho is not None:
+        if terms.epsilon is not None or terms.rho is not None:
             raise PlanError("--epsilons stands in place of --epsilon and --rho; leave them out")
-        del terms["epsilon"]
-        rows = planned.by_epsilon(declared, workload, epsilons=_numbers(epsilons), **terms)
+        rows = planned.by_epsilon(
+            declared,
+            workload,
+            epsilons=_numbers(epsilons),
+            n=n,
+            algorithm=algorithm.options(),
+            progress=progress,
+            **asked,
+        )
         if out is not None:
             from dpopt.cli.pictures import draw_errors
 
             draw_errors(rows, out)
         print_json({"epsilons": rows}) if as_json else _report_epsilons(rows)
         return
-    made = planned.plan(declared, workload, compare=compare, **terms)
+    made = planned.plan(
+        declared,
+        workload,
+        n=n,
+        algorithm=algorithm.options(),
+        progress=progress,
+        compare=compare,
+        **asked,
+    )
     for remark in made.remarks:
         typer.echo(remark, err=True)
     if out is not None:

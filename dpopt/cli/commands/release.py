@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpopt.algorithms.terms import ReleaseTerms
 from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
@@ -40,28 +41,9 @@ def release(
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
     reading: options.AnyReadingOptions,
-    spending: options.RecordSpendingOptions,
     paying: options.PayingOptions,
     algorithm: NamedAlgorithm,
-    accountant: options.AccountantOption = None,
-    n0: options.N0Option = None,
-    density: options.DensityOption = None,
-    values_share: options.ValuesShareOption = None,
-    accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False,
-    rows: Annotated[
-        int | None,
-        "Write this many rows; if left out, as many as the public number of records (--n0, or as measured).",
-    ] = None,
-    weights: Annotated[bool, "Write distinct records with weights in place of rows."] = False,
-    file_format: Annotated[
-        str | None,
-        "--format",
-        "Format of the records: csv or parquet, that of the table if left out; for wide tables npz (default) or "
-        "baskets.",
-    ] = None,
-    predict: Annotated[
-        bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data first."
-    ] = True,
+    terms: ReleaseTerms,
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
@@ -81,6 +63,8 @@ def release(
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
+    if terms.format is None and not declared.is_binary:
+        terms = replace(terms, format=_format_of(table, how))
     with reporting("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
         finished = release(
             table,
@@ -92,17 +76,8 @@ def release(
             progress=progress,
             engine=engine,
             budget=paying.ledger(),
-            **asdict(spending),
-            accountant=accountant,
-            n0=n0,
             reading=how,
-            accept_draft=accept_draft,
-            rows=rows,
-            weights=weights,
-            format=file_format or (None if declared.is_binary else _format_of(table, how)),
-            predict=predict,
-            density=density,
-            values_share=values_share,
+            **asdict(terms),
         )
     _report(finished.statement, out, quiet=quiet)
 

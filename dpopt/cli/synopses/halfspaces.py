@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dpopt.algorithms.terms import N0
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
@@ -67,7 +68,7 @@ class ScalingOptions:
 def plan(
     *,
     n: shared.NOption = None,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     attributes: Annotated[int | None, "Number of coordinates, in place of --columns."] = None,
     columns: shared.ColumnsOption = None,
     spending: options.SpendingOptions,
@@ -145,7 +146,7 @@ def release(
     accept_draft: shared.AcceptDraftOption = False,
     asked: shared.TextReleaseOptions,
     shape: ShapeOptions,
-    n0: options.N0Option = None,
+    n0: N0 = None,
 ) -> None:
     """Release noisy sides of the projected points of TABLE, which answer halfspace queries without the data."""
     from dpopt.synopses.halfspaces.release_halfspaces import halfspaces

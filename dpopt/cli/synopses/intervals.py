@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpopt.algorithms.terms import N0
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
@@ -69,7 +70,7 @@ def plan(
     where: shared.PlannedBins,
     asked: shared.PlanOptions,
     n: shared.NOption = None,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     shape: ShapeOptions,
 ) -> shared.Shown:
     """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
@@ -101,7 +102,7 @@ def release(
     counts: shared.CountsOption = None,
     asked: shared.ReleaseOptions,
     solving: options.ModelSolverOptions,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     shape: ShapeOptions,
     ordered: shared.OrderedOption = False,
 ) -> None:

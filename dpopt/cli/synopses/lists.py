@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpopt.algorithms.terms import N0
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
@@ -64,7 +65,7 @@ def plan(
     *,
     rows: RowOptions,
     n: shared.NOption = None,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     spending: options.SpendingOptions,
     counted: CountedOptions,
 ) -> shared.Shown:
@@ -108,7 +109,7 @@ def release(
     rows: RowOptions,
     spending: options.SpendingOptions,
     paying: options.PayingOptions,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     counted: CountedOptions,
     encoding: options.EncodingOption = None,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpopt.algorithms.terms import N0
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
@@ -57,7 +58,7 @@ def plan(
     *,
     schema: shared.SchemaOption,
     n: shared.NOption = None,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     asked: shared.PlanOptions,
     columns: shared.ColumnsOption = None,
     about: SummaryOptions,
@@ -106,7 +107,7 @@ def release(
     out: shared.OutOption,
     asked: shared.ReleaseOptions,
     columns: shared.ColumnsOption = None,
-    n0: options.N0Option = None,
+    n0: N0 = None,
     about: SummaryOptions,
 ) -> None:
     """Release a summary of TABLE that answers queries of up to k conditions."""

@@ -129,7 +129,7 @@ def _read_part(counted: CountedPart, reading: Reading, named: NamedQueries | Non
             count_in_batches(reader, counter, ahead=False)
         found = zip(attributes.tolist(), reader.problems, strict=True)
         problems = {attribute: column for attribute, column in found if column}
-        total = reading.how.on_invalid.is_total
+        total = reading.how.repairs.is_total
         faults = tuple(faults_of(source)) if isinstance(source, CsvSource) and not total else ()
         if counter is None:
             return PartRead(reader.rows, problems, faults=faults, kept=reader.kept_rows())

@@ -211,7 +211,7 @@ class BatchReader:
         self.encoders = [
             (encoder or ColumnEncoder)(
                 schema.attributes[attribute],
-                how.on_invalid,
+                how.repairs,
                 nulls_are_malformed=source.nulls_are_malformed,
                 decimal=source.decimal,
             )
@@ -221,7 +221,7 @@ class BatchReader:
         self._positions = list(dict.fromkeys(wanted))  # the person column may be in the schema, too
         self._person = None if person is None else self._positions.index(person)
         self._persons = FirstRowsOfPersons(how.rows_per_person or 0)
-        decides = kept is None and (person is not None or OnInvalid.DROP in how.on_invalid)
+        decides = kept is None and (person is not None or OnInvalid.DROP in how.repairs)
         self._decided = RowsOfPart() if decides else None
         self.rows = 0
 
@@ -250,7 +250,7 @@ class BatchReader:
 
     def faults(self) -> list[str]:
         """Return what is wrong with whole rows; nothing where the reading is total."""
-        return [] if self._how.on_invalid.is_total else self._source.faults()
+        return [] if self._how.repairs.is_total else self._source.faults()
 
     def kept_rows(self) -> KeptRows | None:
         """Return which of the rows are counted, after a first pass to the end; None if all are."""
@@ -329,7 +329,7 @@ class BatchReader:
                 )
         else:
             kept = np.ones(rows, dtype=np.bool_)
-            if invalid is not None and OnInvalid.DROP in self._how.on_invalid:
+            if invalid is not None and OnInvalid.DROP in self._how.repairs:
                 kept &= ~invalid
             if persons is not None:
                 kept = self._persons.keep(persons, kept)

@@ -69,7 +69,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     if not isinstance(table, str | os.PathLike):
         return MemorySource(table, column_names)
     path = Path(table)
-    if how.on_invalid.is_total:
+    if how.repairs.is_total:
         _refuse_where_records_meet(path, how)
     if path.is_dir():
         files, title = _parts(path), path.name or str(path)
@@ -78,7 +78,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
         return CsvFilesSource(files, title, column_names, how.table_form())
     if path.suffix.lower() in {*EXCEL, *STATISTICS}:
         first_bytes(path)  # refuses a file that is not there
-        return WorkbookSource(path, column_names, empty_rows=how.on_invalid.is_total)
+        return WorkbookSource(path, column_names, empty_rows=how.repairs.is_total)
     start = first_bytes(path)
     if column_names is None or path.suffix.lower() in _PARQUET:
         if start.startswith(b"PAR1"):
@@ -96,7 +96,7 @@ def _refuse_where_records_meet(path: Path, how: TableReading) -> None:
     if whole or (how.encoding or "").startswith("utf-16"):
         what = "a file that another program's library reads as a whole" if whole else "text in UTF-16"
         raise PrivateDataError(
-            f"{path.name} is {what}: one record in it may decide how others are read, so --on-invalid {how.on_invalid.text} "
+            f"{path.name} is {what}: one record in it may decide how others are read, so --on-invalid {how.repairs.text} "
             "cannot promise that it does not. Save the table as CSV in UTF-8, or as Parquet"
         )
 

@@ -86,7 +86,7 @@ def read_binary_table(
         how = found_layout(table, how)
         if how.layout is Layout.BITS:
             return BitFileTable.open(Path(table), schema)
-    elif how.on_invalid.is_total:
+    elif how.repairs.is_total:
         raise SchemaError(
             "a table in memory holds zeros and ones alone; leave on_invalid out, which is for files of baskets and pairs"
         )
@@ -107,7 +107,7 @@ def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableR
     path = Path(table)
     start = first_bytes(path)
     declared = reading.layout is Layout.BASKETS or (reading.layout is Layout.PAIRS and not reading.header)
-    if not start and not (declared and reading.on_invalid.is_total):
+    if not start and not (declared and reading.repairs.is_total):
         raise PrivateDataError(f"{path.name} is empty; expected a table with at least one record")
     if declared:
         return reading
@@ -202,7 +202,7 @@ def _columns_of_file(path: Path, schema: Schema, found: TableReading) -> BinaryC
         case Layout.BASKETS:
             items = Items.of(schema, found.first_item)
             usual = items.separators() if found.separator is None else ""
-            return read_baskets(path, items, found.baskets_form(usual), total=found.on_invalid.is_total)
+            return read_baskets(path, items, found.baskets_form(usual), total=found.repairs.is_total)
         case _:
             items = Items.of(schema, found.first_item)
             return read_pairs(
@@ -211,7 +211,7 @@ def _columns_of_file(path: Path, schema: Schema, found: TableReading) -> BinaryC
                 pair_columns=found.pair_columns,
                 header=found.header,
                 form=found.pairs_form(),
-                total=found.on_invalid.is_total,
+                total=found.repairs.is_total,
             )
 
 

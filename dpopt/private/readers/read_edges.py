@@ -50,9 +50,9 @@ def read_degrees(
         If what does not fit should go to buckets, which edges do not have.
     """
     how = reading or TableReading()
-    if how.on_invalid not in {OnInvalid.ERROR, OnInvalid.DROP}:
+    if how.repairs not in {OnInvalid.ERROR, OnInvalid.DROP}:
         raise SchemaError(
-            f"on-invalid {how.on_invalid.text!r}: edges have no numbers to clip and no buckets; use error or drop"
+            f"on-invalid {how.repairs.text!r}: edges have no numbers to clip and no buckets; use error or drop"
         )
     source = _source(edges, columns, how)
     first, second = _ends(source, column_positions(source, columns or _ENDS), how)
@@ -78,7 +78,7 @@ def _ends(source: TableSource, positions: list[int], how: TableReading) -> tuple
     for index, array in source.pieces(positions, None):
         text = as_text(array)
         found[index].append(text.dictionary_decode() if pa.types.is_dictionary(text.type) else text)
-    if OnInvalid.DROP not in how.on_invalid:
+    if OnInvalid.DROP not in how.repairs:
         refuse_faults(source.title, source.faults())
     first, second = (pa.concat_arrays(pieces) if pieces else pa.array([], pa.string()) for pieces in found)
     return first, second
@@ -103,7 +103,7 @@ def _degrees(source: TableSource, first: pa.Array, second: pa.Array, how: TableR
         (named[again], "stands there for the second time; give each edge once, in one direction"),
     )
     kept = (one != other) & ~again
-    if OnInvalid.DROP not in how.on_invalid:
+    if OnInvalid.DROP not in how.repairs:
         for rows, what in wrong:
             if rows.size:
                 row = int(rows[0])

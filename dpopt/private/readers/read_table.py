@@ -152,7 +152,7 @@ def fit_of_table(
 
 def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> None:
     """Refuse, by PrivateDataError, a table without rows, unless the reading is total: that there are none is private then."""
-    if rows == 0 and not how.on_invalid.is_total:
+    if rows == 0 and not how.repairs.is_total:
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
 
 

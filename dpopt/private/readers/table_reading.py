@@ -214,7 +214,7 @@ class TableReading:
     decimal: str | None = None
     encoding: str | None = None
     column_names: Sequence[str] | None = None
-    on_invalid: OnInvalid = OnInvalid.ERROR
+    on_invalid: OnInvalid | str = OnInvalid.ERROR
     person: str | None = None
     rows_per_person: int | None = None
     thousands: str | None = None
@@ -262,15 +262,20 @@ class TableReading:
         return replace(self, **declared) if declared else self  # type: ignore[arg-type]  # it checks them
 
     @property
+    def repairs(self) -> OnInvalid:
+        """What `on_invalid` allows."""
+        return parse_on_invalid(self.on_invalid)
+
+    @property
     def changes_size(self) -> bool:
         """Whether the number of records that are counted depends on what rows hold."""
         return self._deciding_option() is not None
 
     def _deciding_option(self) -> str | None:
         """Return the option by which what a row holds decides whether it is counted; None without one."""
-        if OnInvalid.DROP in self.on_invalid:
+        if OnInvalid.DROP in self.repairs:
             return "--on-invalid drop"
-        if self.layout is Layout.PAIRS and self.on_invalid.is_total:
+        if self.layout is Layout.PAIRS and self.repairs.is_total:
             return "--on-invalid other with --layout pairs"  # a line that cannot be read may be the only one of its user
         return None if self.person is None else "--person"
 
@@ -299,7 +304,7 @@ class TableReading:
             )
         if schema.is_binary:
             self._check_wide()
-        elif OnInvalid.OTHER in self.on_invalid:
+        elif OnInvalid.OTHER in self.repairs:
             without = [attribute.name for attribute in schema.attributes if attribute.other_code is None]
             if without:
                 named = ", ".join(map(repr, without[:_NAMED])) + (", ..." if len(without) > _NAMED else "")
@@ -315,9 +320,9 @@ class TableReading:
                 "a wide table of zeros and ones has no columns by name; leave --person and names of columns out. Where lines "
                 "are pairs of a person and an item, --layout pairs makes one record of each person"
             )
-        if self.on_invalid not in {OnInvalid.ERROR, OnInvalid.OTHER}:
+        if self.repairs not in {OnInvalid.ERROR, OnInvalid.OTHER}:
             raise PlanError(
-                f"--on-invalid {self.on_invalid.text}: records of a wide table keep the items that are known; "
+                f"--on-invalid {self.repairs.text}: records of a wide table keep the items that are known; "
                 "--on-invalid other leaves the others out, in baskets and pairs"
             )
 
@@ -331,7 +336,7 @@ class TableReading:
         SchemaError
             If one sign separates values, stands before fractions or stands between thousands, of which two would be the same.
         """
-        return replace(self._form(",", trimmed=False), empty_lines=self.on_invalid.is_total)
+        return replace(self._form(",", trimmed=False), empty_lines=self.repairs.is_total)
 
     def pairs_form(self) -> TextForm:
         """Return how the lines of a file of pairs are divided."""
@@ -389,7 +394,7 @@ class TableReading:
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        return {**encode(self), "on_invalid": self.on_invalid.text}
+        return {**encode(self), "on_invalid": self.repairs.text}
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:

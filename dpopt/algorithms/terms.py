@@ -1,0 +1,167 @@
+"""What a user says of a release of records: names, types, defaults and help, once for Python and the command line.
+
+The fields of `ReleaseTerms` are the options of ``dpopt release`` (those of `PlanTerms` of ``dpopt plan``) and the keywords of
+`dpopt.release`. `Keywords` says the same to type checkers, which read no dataclass as keywords; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar, get_args, get_type_hints
+
+from dpopt.errors import spoken
+
+if TYPE_CHECKING:  # the help of the command line needs none of them
+    from dpopt.private.readers.table_reading import Layout, OnInvalid, TableReading
+    from dpopt.programs.solver import Solver
+
+Rho = Annotated[
+    float | None,
+    "Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
+]
+N0 = Annotated[
+    int | None,
+    "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
+    " the number is measured with 1 % of the budget.",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanTerms:
+    """What a plan depends on, beside schema, workload, number of records and the options of an algorithm."""
+
+    epsilon: Annotated[
+        float | None, "Privacy budget epsilon: near 1 is strong, above 20 hardly protects."
+    ] = None
+    delta: Annotated[
+        float | None,
+        "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
+        "differential privacy (Laplace noise).",
+    ] = None
+    rho: Rho = None
+    neighbours: Annotated[
+        str | None,
+        "Neighbouring tables: add-remove (default; one record is added or removed, the number of records is private) or "
+        "replace (one record is changed, the number of records is public).",
+    ] = None
+    accountant: Annotated[
+        str | None,
+        "How costs are added up: zcdp (default); pure, where epsilons add up (default for --delta 0); gdp "
+        "(the tightest, but one constant is verified numerically, not proved); per-round or theorem (advanced "
+        "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
+    ] = None
+    n0: N0 = None
+    density: Annotated[
+        float | None,
+        "Public share of ones in a table of zeros and ones, between 0 and 1 (average basket size / number of "
+        "items). Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
+        "layout decides whether a table is taken to be sparse.",
+    ] = None
+    values_share: Annotated[
+        float | None,
+        "Share of the budget for numbers within bins: synthetic numbers follow what is measured there. 0: each bin stands for "
+        "one number. If left out, 0.02 where a numeric column has bins of several numbers.",
+    ] = None
+    predict: Annotated[
+        bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data first."
+    ] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseTerms(PlanTerms):
+    """What a release depends on besides: whether a draft may be used, and how records are written."""
+
+    accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False
+    rows: Annotated[
+        int | None,
+        "Write this many rows; if left out, as many as the public number of records (--n0, or as measured).",
+    ] = None
+    weights: Annotated[bool, "Write distinct records with weights in place of rows."] = False
+    format: Annotated[
+        str | None,
+        "Format of the records: csv or parquet, if left out that of the table's file, or csv; for wide tables npz (default) "
+        "or baskets.",
+    ] = None
+
+
+class ReadingKeywords(TypedDict, total=False):
+    """The fields of `dpopt.TableReading`."""
+
+    layout: Layout | str | None
+    first_item: int | None
+    pair_columns: tuple[int, int] | None
+    header: bool
+    separator: str | None
+    quotes: bool | None
+    multiline: bool | None
+    decimal: str | None
+    encoding: str | None
+    column_names: Sequence[str] | None
+    on_invalid: OnInvalid | str
+    person: str | None
+    rows_per_person: int | None
+    thousands: str | None
+
+
+class AlgorithmKeywords(TypedDict, total=False):
+    """The options of all algorithms (`dpopt.algorithms.options`), which check them. None: left out."""
+
+    rounds: int | None
+    draws: int | None
+    step: Decimal | str | float | None
+    solver: str | Solver | None
+    work: int | None
+    seconds: float | None
+    seed: int | None
+    free_attributes: str | None
+    record_encoding: str | None
+    plan_by: str | None
+    measure: str | None
+    selections: int | None
+    records: int | None
+    smoothing: float | None
+    column_generation: int | None
+    fit_seconds: float | None
+    pricing_solver: str | None
+    select: str | None
+    update: str | None
+    selection_share: float | None
+    replays: int | None
+    average: bool | None
+    alpha: float | None
+
+
+class Keywords(ReadingKeywords, AlgorithmKeywords, total=False):
+    """Keywords of `dpopt.release` and `dpopt.plan`; `ReleaseTerms` says what its own mean."""
+
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    neighbours: str | None
+    accountant: str | None
+    n0: int | None
+    density: float | None
+    values_share: float | None
+    predict: bool
+    accept_draft: bool
+    rows: int | None
+    weights: bool
+    format: str | None
+    reading: TableReading | None
+
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def with_terms(function: _Function) -> _Function:
+    """Let the docstring of a function say what the terms are, in place of its line ``{terms}``."""
+    lines = [
+        textwrap.fill(f"{name}: {spoken(get_args(hint)[-1])}", 120, subsequent_indent="    ")
+        for name, hint in get_type_hints(ReleaseTerms, include_extras=True).items()
+    ]
+    function.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("{terms}", "\n".join(lines))
+    return function
