@@ -46,7 +46,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as folder:
             table = prepare("adult-raw", Path(folder), quick=options.quick)
-            released = dpopt.release(table.path, table.schema, epsilon=1, out=Path(folder) / "release")
+            released = dpopt.release(
+                table.path,
+                table.schema,
+                "marginals:1" if options.quick else None,
+                epsilon=1,
+                out=Path(folder) / "release",
+            )
             report["results"] = compared(pd.read_csv(table.path), released.to_pandas())
     except MissingDataError as error:
         print(error, file=sys.stderr)
