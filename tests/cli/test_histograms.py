@@ -166,8 +166,13 @@ def test_the_estimate_can_be_chosen(folder: Path, tmp_path: Path, estimate: str)
 
 
 def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tmp_path: Path) -> None:
-    release_grid(folder, tmp_path / "noisy.npz", 0.02)
-    given = GridHistogram.read(tmp_path / "noisy.npz")
+    # With noise far above all nine counts no cell is negative in one of 512 releases; in five, of 3.5e13.
+    for _ in range(5):
+        (tmp_path / "noisy.npz").unlink(missing_ok=True)
+        release_grid(folder, tmp_path / "noisy.npz", 1e-4)
+        given = GridHistogram.read(tmp_path / "noisy.npz")
+        if given.least_squares.min() < 0:
+            break
     box = given.answer(":,:", estimate="least-squares")
     assert box.value == pytest.approx(given.least_squares.sum())
     (answer,) = told("grid answer --query :,: --estimate least-squares", tmp_path / "noisy.npz")["answers"]
