@@ -184,5 +184,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """List the public names and the rooms."""
-    return sorted([*__all__, *_ROOMS])
+    """List the public names."""
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Every error that dpopt raises on purpose, one family, and its one warning.
+"""Every error that dpopt raises on purpose, one family, and its warnings.
 
 Messages carry public values only and say what was found, what was expected and what to do. The one exception is
 `PrivateDataError`, which may quote the table: it is for the owner's terminal and never crosses into a release.
@@ -16,6 +16,7 @@ import os
 import re
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -132,12 +133,28 @@ class PrivateDataError(DpoptError, ValueError):
     """Something is wrong with the table. May quote private values: for the owner's terminal only, never stored."""
 
 
-class PrivacyWarning(UserWarning):
-    """What was asked for is done, and protects less than one may think; public values only."""
+class DpoptWarning(UserWarning):
+    """What was asked for is done, and there is something to know of it; public values only."""
 
     def __str__(self) -> str:
         """Return the message, with options as the shell or as Python names them."""
         return spoken(super().__str__())
+
+
+class PrivacyWarning(DpoptWarning):
+    """What was asked for protects less than one may think."""
+
+
+class AccuracyWarning(DpoptWarning):
+    """What was asked for is, by public values alone, worse than what costs less; or loses something that can be kept."""
+
+
+def warn(what: DpoptWarning) -> None:
+    """Raise a warning at the line that called dpopt."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(what, stacklevel=level)
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
 from dpopt.accounting.conversions import scaled_upward, sum_upward, zcdp_epsilon, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, BudgetError, PrivacyWarning
+from dpopt.errors import AccountingError, BudgetError, PrivacyWarning, warn
 from dpopt.files.codec import Unbounded
 from dpopt.html_pages.shown import Shown
 
@@ -248,13 +247,12 @@ class Budget(Shown):
         """
         epsilon = self.epsilon if self.rho is None else zcdp_epsilon(self.rho, self.delta)
         if epsilon is not None and epsilon > LARGE_EPSILON:
-            warnings.warn(
+            message = (
                 f"{self.describe()} promises next to nothing: neighbouring tables may be distinguished nearly surely. "
                 f"Epsilon near 1 is a strong guarantee, and above {LARGE_EPSILON:g} hardly one; give a smaller budget, "
-                "unless the table may be published as it is",
-                PrivacyWarning,
-                stacklevel=3,
+                "unless the table may be published as it is"
             )
+            warn(PrivacyWarning(message))
         return self
 
     def _said(self) -> list[str]:

@@ -13,9 +13,9 @@ from dpopt.algorithms.asked import Asked, Terms, check_density_known
 from dpopt.algorithms.explain import explain
 from dpopt.algorithms.options import AUTO, Auto, Options
 from dpopt.algorithms.registry import candidates_for
-from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on
+from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on, tell
 from dpopt.algorithms.terms import Keywords, with_terms
-from dpopt.errors import PlanError
+from dpopt.errors import DpoptWarning, PlanError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.shown import Shown
@@ -23,7 +23,7 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.measured_size import with_size_measured
 from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress, Silent
+from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
 
 WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
@@ -81,7 +81,8 @@ class Planned(Shown):
     @property
     def remarks(self) -> list[str]:
         """What there is to know before it is run."""
-        return remarks_on(self.plan, self.statement, self.asked.schema)
+        found = remarks_on(self.plan, self.statement, self.asked.schema)
+        return [f"warning: {one}" if isinstance(one, DpoptWarning) else one for one in found]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as it is put on file: the request that a release carries out, and for readers what it leads to."""
@@ -144,7 +145,22 @@ def plan(
     >>> made.plan.algorithm, len(made.asked.workload), made.asked.terms.delta
     ('projection', 12, 1e-09)
     """
-    progress = progress or Silent()
+    progress = progress or Progress()
+    made = _made(schema, workload, n, algorithm, progress, terms, compare=compare)
+    tell(remarks_on(made.plan, made.statement, made.asked.schema), progress)
+    return made
+
+
+def _made(
+    schema: Schema | str | os.PathLike[str],
+    workload: Workload | str | None,
+    n: int | None,
+    algorithm: Options | str,
+    progress: Progress,
+    terms: Keywords,
+    *,
+    compare: bool = False,
+) -> Planned:
     drafted: Keywords = {"accept_draft": True, **terms}
     given = Terms.of(algorithm, **drafted)
     size = _size(given, n)
@@ -311,7 +327,7 @@ def by_epsilon(
     """
     if not epsilons:
         raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
-    ordered, progress = sorted(set(epsilons)), progress or Silent()
+    ordered, progress = sorted(set(epsilons)), progress or Progress()
     if workload is None:
         middle: Keywords = {"accept_draft": True, **terms, "epsilon": ordered[len(ordered) // 2]}
         asked_for = Terms.of(algorithm, **middle)
@@ -320,7 +336,7 @@ def by_epsilon(
     for epsilon in ordered:
         progress.note(f"predicting the errors at epsilon {epsilon:g}")
         asked: Keywords = {"predict": True, **terms, "epsilon": epsilon}
-        made = plan(schema, workload, n=n, algorithm=algorithm, **asked)
+        made = _made(schema, workload, n, algorithm, progress, asked)
         predicted = made.statement["predicted"] or {}
         rows.append(
             {

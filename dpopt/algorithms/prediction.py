@@ -27,7 +27,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding, Plan
-from dpopt.releases.progress import Progress, Silent
+from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Driver, Run, Sources, play_run
 
@@ -138,7 +138,7 @@ def errors_of_run(
     dataset = public_table(workload, ROWS, seed=seed, density=density)
     job = Job(plan, workload.schema, workload, {}, {})
     sources = Sources(ExactSampler(SeededWords(seed)), PublicNoise(seed), SeededWords(seed))
-    records = play_run(driver, Run(job, dataset, sources=sources, progress=progress or Silent())).records
+    records = play_run(driver, Run(job, dataset, sources=sources, progress=progress or Progress())).records
     if records is None:
         raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
     if workload.marginals is not None and plan.encoding is Encoding.RECORDS:

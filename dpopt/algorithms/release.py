@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +16,10 @@ from dpopt.algorithms.planned import Planned, asked_of
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_release
-from dpopt.algorithms.stating import remarks_on
+from dpopt.algorithms.stating import remarks_on, tell
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.algorithms.terms import Keywords, with_terms
-from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError
+from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError, warn
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.open_table import AnyTable
@@ -35,7 +34,7 @@ from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.progress import Progress, stage
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -102,7 +101,7 @@ def release(
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
     """
-    progress = progress or Silent()
+    progress = progress or Progress()
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
@@ -154,12 +153,7 @@ def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
 
 def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
     """Show the notes on a job before it runs, and refuse one that does not fit into memory."""
-    verdict = (job.statement.get("predicted") or {}).get("verdict")
-    for remark in (
-        *remarks_on(job.plan, job.statement, job.schema),
-        *(() if verdict is None else (f"warning: {verdict}",)),
-    ):
-        progress.note(remark)
+    tell(remarks_on(job.plan, job.statement, job.schema), progress)
     needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
@@ -209,7 +203,7 @@ def resume(
     owner's budget over many releases needs that budget again; nothing is reserved twice. One that
     began with a solver of its own, which is not registered, needs that `solver` again.
     """
-    progress = progress or Silent()
+    progress = progress or Progress()
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)
@@ -271,7 +265,7 @@ def read_by(
     """Read a table by a schema of either kind, and return what counts on it; raises as the readers do."""
     address = check_engine(engine, schema).address
     if address.startswith("tcp://"):
-        warnings.warn(_NOT_ENCRYPTED.format(address=address), PrivacyWarning, stacklevel=3)
+        warn(PrivacyWarning(_NOT_ENCRYPTED.format(address=address)))
     if schema.is_binary:
         return read_binary_table(cast("AnyBinaryTable", table), schema, how)
     return open_dataset(cast("AnyTable", table), schema, how, engine=engine)

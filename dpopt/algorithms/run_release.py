@@ -46,7 +46,7 @@ from dpopt.releases.measured_size import (
     with_size_measured,
 )
 from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.progress import Progress, stage
 from dpopt.releases.run import Run, Sources, play_run
 from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
 from dpopt.transcript.past import Past
@@ -155,7 +155,7 @@ def run_release(
         check_plannable(begun)
         if account is not None:
             begun = replace(begun, reservation=account.reservation)
-    first = _Start(dataset, begun, folder, drawn_from, check, progress or Silent(), account, solver)
+    first = _Start(dataset, begun, folder, drawn_from, check, progress or Progress(), account, solver)
     if folder is None:
         return first.go_on(MemoryJournal(), Past())
     made = missing_folders(folder)
@@ -193,7 +193,7 @@ def resume_run(
         remove_unfinished(folder)
         if isinstance(begun, Job):
             (folder / REQUEST).unlink(missing_ok=True)
-        start = _Start(dataset, begun, folder, Sources(), check, progress or Silent(), account, solver)
+        start = _Start(dataset, begun, folder, Sources(), check, progress or Progress(), account, solver)
         return start.go_on(journal, Past(contents))
     finally:
         journal.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict, values_plan
-from dpopt.errors import DpoptError, PlanError
+from dpopt.errors import AccuracyWarning, DpoptError, DpoptWarning, PlanError, PrivacyWarning
 from dpopt.files.codec import encode
 from dpopt.inference.interactions import onto_simplices
 from dpopt.private.evaluation import non_private_errors
@@ -436,13 +436,13 @@ def plan_statement(
     }
 
 
-def delta_warning(plan: Plan) -> str | None:
+def delta_warning(plan: Plan) -> PrivacyWarning | None:
     """Return what to say where delta is not below 1 / n, and so allows to publish whole records; None elsewhere."""
     delta = plan.budget.delta
     if plan.budget.accountant is Accountant.PURE or delta * plan.size < 1:
         return None
-    return (
-        f"warning: delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
+    return PrivacyWarning(
+        f"delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
         "outright meets such a delta: take one well below 1/n unless you compare with published settings"
     )
 
@@ -481,20 +481,21 @@ def size_note(plan: Plan) -> str | None:
     )
 
 
-def _fixed_note(schema: Schema) -> str | None:
+def _fixed_note(schema: Schema) -> AccuracyWarning | None:
     """Return the note on numbers that all stand at the middle of their bins, None where there are none."""
     names = fixed_by_rules(schema)
     if not names:
         return None
-    return (
-        f"warning: all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since a "
+    return AccuracyWarning(
+        f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since a "
         "rule compares these; what lies between is lost. To keep it, leave the rule out and add a column of the difference "
         "(a duration) to the table, or declare finer bins"
     )
 
 
-def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[str]:
-    """Return what there is to know of a plan before it is run."""
+def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[str | DpoptWarning]:
+    """Return what there is to know of a plan before it is run: notes, and warnings."""
+    predicted = (statement.get("predicted") or {}).get("verdict")
     weights = statement.get(WEIGHTS_BECAUSE)
     unasked = None if weights is None else f"note: distinct records with weights are written: {weights}"
     found = (
@@ -503,5 +504,15 @@ def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list
         density_note(plan, statement),
         unasked,
         _fixed_note(schema),
+        None if predicted is None else AccuracyWarning(predicted),
     )
     return [remark for remark in found if remark is not None]
+
+
+def tell(remarks: Iterable[str | DpoptWarning], progress: Progress) -> None:
+    """Show remarks, each as what it is."""
+    for remark in remarks:
+        if isinstance(remark, DpoptWarning):
+            progress.warning(remark)
+        else:
+            progress.note(remark)

@@ -19,7 +19,7 @@ import typer.core
 
 from dpopt.algorithms.options import AUTO, Option, Options
 from dpopt.algorithms.registry import OPTIONS, options_named
-from dpopt.errors import DpoptError, PrivacyWarning, PrivateDataError, in_shell
+from dpopt.errors import DpoptError, DpoptWarning, PrivateDataError, in_shell
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def warnings_shown() -> Iterator[None]:
     """Show warnings on privacy on the error stream, even of quiet commands; others take their usual way."""
     shown: set[str] = set()
     with warnings.catch_warnings():
-        warnings.simplefilter("always", PrivacyWarning)
+        warnings.simplefilter("always", DpoptWarning)
         others = warnings.showwarning
 
         def show(
@@ -38,7 +38,7 @@ def warnings_shown() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if not issubclass(category, PrivacyWarning):
+            if not issubclass(category, DpoptWarning):
                 others(message, category, filename, lineno, file, line)
             elif str(message) not in shown:
                 shown.add(str(message))

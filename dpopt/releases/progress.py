@@ -4,132 +4,82 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from functools import partial
+
+from dpopt.errors import DpoptWarning, warn
 
 Figures = Mapping[str, str | int | float | bool | None]
 """What a round came to, by name."""
 
 
-class Progress(Protocol):
-    """Receives stages, shares of a stage, and rounds."""
+class Progress:
+    """Receives what happens in a run. This one keeps the seconds by stage, raises warnings, and is silent otherwise.
 
-    def note(self, text: str) -> None:
-        """Show a note to the user; public values only."""
-        ...
+    Others override what they show: all that reaches them is public, but for notes for the owner, seconds and shares.
 
-    def owner_note(self, text: str) -> None:
-        """Show a note that depends on the table to its owner; stored nowhere."""
-        ...
-
-    def begin(self, stage: str) -> None:
-        """Take note that a stage begins."""
-        ...
-
-    def share(self, done: float) -> None:
-        """Take note that a share between 0 and 1 of the stage is done."""
-        ...
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        """Take note of a finished round and the value of its record: objective divided by draws."""
-        ...
-
-    def step(self, number: int, steps: int, what: str) -> None:
-        """Take note of a finished step of a stage and of what it did, in words; public values only."""
-        ...
-
-    def figures(self, of_round: Callable[[], Figures]) -> None:
-        """Take note of what the round that comes next came to; `of_round` is called only where that is kept."""
-        ...
-
-    def end(self, stage: str) -> None:
-        """Take note that a stage has ended."""
-        ...
-
-
-class Silent:
-    """Reports nothing and keeps the seconds by stage; the base of every other progress."""
+    Examples
+    --------
+    >>> class Printed(Progress):
+    ...     def step(self, number, steps, what):
+    ...         print(f"{what}: {number} of {steps}")
+    >>> progress = Printed()
+    >>> with stage(progress, "measuring"):
+    ...     progress.step(1, 2, "age")
+    age: 1 of 2
+    >>> list(progress.seconds)
+    ['measuring']
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._begun: dict[str, float] = {}
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Take a note; public values only."""
+
+    def warning(self, what: DpoptWarning) -> None:
+        """Take a warning; where it is shown otherwise, a run of Python raises none."""
+        warn(what)
 
     def owner_note(self, text: str) -> None:
-        """Say nothing."""
+        """Take a note that depends on the table and is for its owner; it is stored nowhere."""
 
     def begin(self, stage: str) -> None:
-        """Start the clock of a stage."""
+        """Take note that a stage begins."""
         self._begun[stage] = time.perf_counter()
 
     def share(self, done: float) -> None:
-        """Say nothing."""
+        """Take note that a share between 0 and 1 of the stage is done."""
 
     def round(self, number: int, rounds: int, value: float) -> None:
-        """Say nothing."""
+        """Take note of a finished round and the value of its record: objective divided by draws."""
 
     def step(self, number: int, steps: int, what: str) -> None:
-        """Say nothing."""
+        """Take note of a finished step of a stage and of what it did, in words; public values only."""
 
     def figures(self, of_round: Callable[[], Figures]) -> None:
-        """Ask for nothing."""
+        """Take note of what the round that comes next came to; `of_round` is called only where that is kept."""
 
     def end(self, stage: str) -> None:
-        """Stop the clock of a stage."""
+        """Take note that a stage has ended."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - self._begun.pop(stage)
 
 
-class Together(Silent):
+class Together(Progress):
     """Passes progress on to several listeners."""
 
     def __init__(self, *listeners: Progress) -> None:
         super().__init__()
-        self._listeners = listeners
+        for name in ("note", "warning", "owner_note", "begin", "share", "round", "step", "figures", "end"):
+            own = [getattr(self, name)] if name in ("begin", "end") else []  # these keep the seconds
+            setattr(self, name, partial(_each, [*own, *(getattr(one, name) for one in listeners)]))
 
-    def note(self, text: str) -> None:
-        """Pass the note on."""
-        for one in self._listeners:
-            one.note(text)
 
-    def owner_note(self, text: str) -> None:
-        """Pass the note on."""
-        for one in self._listeners:
-            one.owner_note(text)
-
-    def begin(self, stage: str) -> None:
-        """Pass the beginning on."""
-        super().begin(stage)
-        for one in self._listeners:
-            one.begin(stage)
-
-    def share(self, done: float) -> None:
-        """Pass the share on."""
-        for one in self._listeners:
-            one.share(done)
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        """Pass the round on."""
-        for one in self._listeners:
-            one.round(number, rounds, value)
-
-    def step(self, number: int, steps: int, what: str) -> None:
-        """Pass the step on."""
-        for one in self._listeners:
-            one.step(number, steps, what)
-
-    def figures(self, of_round: Callable[[], Figures]) -> None:
-        """Pass the figures on."""
-        for one in self._listeners:
-            one.figures(of_round)
-
-    def end(self, stage: str) -> None:
-        """Pass the end on."""
-        super().end(stage)
-        for one in self._listeners:
-            one.end(stage)
+def _each(methods: Sequence[Callable[..., None]], *what: object) -> None:
+    for method in methods:
+        method(*what)
 
 
 class Pace:

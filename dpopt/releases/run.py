@@ -29,7 +29,7 @@ from dpopt.private.tables.public_facts import check_size
 from dpopt.programs.solver import Solver
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
-from dpopt.releases.progress import Figures, Progress, Silent
+from dpopt.releases.progress import Figures, Progress
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows, choose_rows
 from dpopt.releases.values import Values, ValuesPlan, check_values, measured_values
@@ -75,7 +75,7 @@ class Run:
     journal: Journal = field(default_factory=lambda: MemoryJournal(keep=False))
     past: Past = field(default_factory=Past)
     sources: Sources = field(default_factory=Sources)
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=Progress)
     account: Account | None = None
     solver: Solver | None = None
 
@@ -170,7 +170,7 @@ class Walk(Generic[_Curator]):
         progress: Progress | None = None,
     ) -> None:
         self.ledger = ledger
-        self.progress = progress or Silent()
+        self.progress = progress or Progress()
         self.lost = 0
         self._curator, self._journal, self._past = curator, journal, past or Past()
 

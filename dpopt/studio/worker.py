@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import dpopt
+from dpopt.errors import DpoptWarning
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 
 SECONDS_APART = 0.3
 
 
-class Written(Silent):
+class Written(Progress):
     """Progress that is written to a file, from which the page is made."""
 
     def __init__(self, path: Path) -> None:
@@ -33,6 +34,10 @@ class Written(Silent):
         """Keep the note."""
         self._state["notes"].append(text)
         self._write(now=True)
+
+    def warning(self, what: DpoptWarning) -> None:
+        """Keep the warning."""
+        self.note(f"warning: {what}")
 
     def owner_note(self, text: str) -> None:
         """Keep the note; the file is the owner's."""

@@ -41,7 +41,7 @@ from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice
-from dpopt.releases.progress import Progress, Silent, stage
+from dpopt.releases.progress import Progress, stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.synopses.solved import WithModels
@@ -149,7 +149,7 @@ class Reserved:
             If the plan costs more than its budget.
         """
         ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), how.get("account"))
-        return cls(plan, ledger, how.get("noise"), how.get("progress") or Silent())
+        return cls(plan, ledger, how.get("noise"), how.get("progress") or Progress())
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Return a stage of the run, by name."""
@@ -240,7 +240,7 @@ class Request:
     @property
     def stages(self) -> Progress:
         """Where the stages of the release are reported."""
-        return self.progress or Silent()
+        return self.progress or Progress()
 
     def spending(self) -> Budget:
         """Return the budget of this release.

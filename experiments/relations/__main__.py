@@ -19,7 +19,7 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.measured_size import PublicSize
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
 from experiments.documents import circumstances, write_results
 from experiments.labels import options_of
@@ -113,7 +113,7 @@ def _one(
     if settings.measures_size:
         made = run_release(dataset, asked, None)
     else:
-        made = run_release(dataset, job_of(asked, PublicSize(rows, settings.budget()), Silent()), None)
+        made = run_release(dataset, job_of(asked, PublicSize(rows, settings.budget()), Progress()), None)
     errors = evaluate(made, dataset)
     return {
         "played": made.job.plan.algorithm,

@@ -26,7 +26,7 @@ from dpopt.queries.counting.answers import uniform_answers
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
 from experiments.runs import run_dpopt
 from experiments.tables import load_codes
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
     seconds: float
 
 
-class Stages(Silent):
+class Stages(Progress):
     """Keeps processor seconds by stage too: other processes on the machine hardly change them."""
 
     def __init__(self) -> None:

@@ -17,12 +17,13 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import DpoptWarning
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.progress import Figures, Silent
+from dpopt.releases.progress import Figures, Progress
 from dpopt.releases.run import Sources
 from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -92,7 +93,7 @@ def seeded(seed: int = 1) -> ExactSampler:
     return ExactSampler(SeededWords(seed))
 
 
-class Heard(Silent):
+class Heard(Progress):
     """Keeps what is reported."""
 
     def __init__(self) -> None:
@@ -107,6 +108,9 @@ class Heard(Silent):
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+    def warning(self, what: DpoptWarning) -> None:
+        self.note(f"warning: {what}")
 
     def owner_note(self, text: str) -> None:
         self.for_the_owner.append(text)

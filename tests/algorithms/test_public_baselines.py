@@ -11,7 +11,7 @@ from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.prediction import ROWS
 from dpopt.algorithms.stating import plan_and_statement, public_baselines, verdict
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import binary_population, public_population
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, workload
@@ -38,7 +38,7 @@ def test_noisy_columns_stand_beside_the_prediction_of_every_plan_for_marginals(a
         terms = Terms.of(
             "projection", measure="counts", accountant=accountant, **{**budget, "epsilon": epsilon}
         )
-        _, statement = plan_and_statement(terms, 5000, asked, Silent())
+        _, statement = plan_and_statement(terms, 5000, asked, Progress())
         found[epsilon] = statement["predicted"]["baselines"]["independence"]
     records = np.stack(public_population(SCHEMA, ROWS, seed=1), axis=1).astype(np.int32)
     truth, answers = asked.answers_on(records), []

@@ -47,7 +47,7 @@ from dpopt.programs.solver import Availability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver
@@ -582,7 +582,7 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
         raise StopError
 
     monkeypatch.setattr(own, "solve", stop)
-    reported = Silent()
+    reported = Progress()
     monkeypatch.setattr(reported, "round", stop)
     with pytest.raises(StopError):
         release(frame(), SCHEMA, "marginals:2", out=folder, algorithm=options, progress=reported, **settings)

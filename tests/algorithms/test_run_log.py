@@ -13,7 +13,7 @@ from dpopt.algorithms.run_release import run_release
 from dpopt.cli.reports import reporting as module
 from dpopt.cli.reports.reporting import RunLog
 from dpopt.errors import PlanError
-from dpopt.releases.progress import Pace, Silent, Together, stage
+from dpopt.releases.progress import Pace, Progress, Together, stage
 from dpopt.releases.run import Sources
 from tests.algorithms.small_runs import SCHEMA, Heard, dataset, job, seeded, small_release, write_table
 
@@ -183,5 +183,5 @@ def test_without_a_log_no_figures_are_asked_for() -> None:
     def figures() -> dict[str, float]:
         raise AssertionError("asked")
 
-    Silent().figures(figures)
+    Progress().figures(figures)
     assert small_release().rounds

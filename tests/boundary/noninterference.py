@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import DpoptError, PlanError
+from dpopt.errors import DpoptError, DpoptWarning, PlanError
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
-from dpopt.releases.progress import Figures
+from dpopt.releases.progress import Figures, Progress
 from dpopt.solvers.local_search.search import LocalSearch
 
 # What the compiler logs when a kernel is used for the first time is no message of dpopt, and comes once for each process.
@@ -33,7 +33,7 @@ SECONDS = re.compile(r"[0-9.]+ ?s\b")  # how long a stage took
 
 
 @dataclass
-class Watcher:
+class Watcher(Progress):
     """The solver, and everything else that someone without the table can watch."""
 
     behaviour: str = "local-search"
@@ -61,6 +61,9 @@ class Watcher:
 
     def note(self, text: str) -> None:
         self.seen.append(f"note {text}")
+
+    def warning(self, what: DpoptWarning) -> None:
+        self.seen.append(f"warning {what}")
 
     def owner_note(self, text: str) -> None:
         """See nothing: only who has the table hears this."""

@@ -25,7 +25,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.run_release import run_release
-from dpopt.errors import DpoptError, PlanError, PrivacyBoundaryError
+from dpopt.errors import DpoptError, DpoptWarning, PlanError, PrivacyBoundaryError
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.dualquery_curator import Curator
@@ -40,7 +40,7 @@ from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program
 from dpopt.queries.clauses import Clauses
 from dpopt.releases.job import Job
-from dpopt.releases.progress import Figures
+from dpopt.releases.progress import Figures, Progress
 from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.transcript import FileJournal, MemoryJournal, NoisyAnswers, SampledQueries
 from tests.tiny_runs import (
@@ -187,9 +187,12 @@ def test_the_true_number_of_records_appears_nowhere_under_add_remove(tmp_path: P
     folder = tmp_path / "release"
     told: list[str] = []
 
-    class Told:
+    class Told(Progress):
         def note(self, text: str) -> None:
             told.append(text)
+
+        def warning(self, what: DpoptWarning) -> None:
+            told.append(str(what))
 
         def owner_note(self, text: str) -> None:
             told.append(text)

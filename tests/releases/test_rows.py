@@ -22,7 +22,7 @@ from dpopt.errors import PlanError, TranscriptError
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.releases.job import MOST_CELLS, WEIGHTS_BECAUSE
 from dpopt.releases.measured_size import PublicSize
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.releases.run import Sources
 from tests.algorithms.measured_runs import measured_job
 from tests.algorithms.small_runs import SCHEMA, dataset, write_table
@@ -135,17 +135,17 @@ def test_rows_with_weights_are_refused() -> None:
 
 def test_more_rows_than_are_written_at_once_become_weights_unless_they_are_asked_for() -> None:
     size = MOST_CELLS // len(SCHEMA) + 1
-    asked = prepare(_terms(n0=size), SCHEMA, "marginals:2", Silent())
-    job = job_of(asked, PublicSize(size, asked.terms.budget()), Silent())
+    asked = prepare(_terms(n0=size), SCHEMA, "marginals:2", Progress())
+    job = job_of(asked, PublicSize(size, asked.terms.budget()), Progress())
     assert job.rows is None
     assert "Ask for fewer by rows=" in job.statement[WEIGHTS_BECAUSE]
     assert any(
-        "distinct records with weights are written" in one
+        "distinct records with weights are written" in str(one)
         for one in remarks_on(job.plan, job.statement, job.schema)
     )
-    asked = prepare(_terms(n0=size, rows=size), SCHEMA, "marginals:2", Silent())
+    asked = prepare(_terms(n0=size, rows=size), SCHEMA, "marginals:2", Progress())
     with pytest.raises(PlanError, match="more than the"):
-        job_of(asked, PublicSize(size, asked.terms.budget()), Silent())
+        job_of(asked, PublicSize(size, asked.terms.budget()), Progress())
 
 
 def test_rows_that_are_searched_and_not_asked_for_are_refused() -> None:

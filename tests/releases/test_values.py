@@ -25,7 +25,7 @@ from dpopt.files.codec import encode
 from dpopt.private.readers.read_table import read_table
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.releases.values import VALUES_SHARE, ValuesPlan
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare
 from dpopt.schema.finer import fixed_by_rules
@@ -194,7 +194,7 @@ def test_every_plan_leaves_its_share_and_both_keep_the_budget(
 
     def planned(share: float) -> Job:
         of = Terms.of(algorithm, values_share=share, **terms)
-        plan, statement = plan_and_statement(of, 20_000, workload, Silent())
+        plan, statement = plan_and_statement(of, 20_000, workload, Progress())
         return Job(plan, narrow, workload, of.output(narrow), statement)
 
     try:

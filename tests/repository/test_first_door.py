@@ -233,6 +233,31 @@ def test_a_misspelt_keyword_is_refused_by_type_checkers_and_with_the_nearest_nam
         dpopt.release()  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("asked", "category", "said"),
+    [
+        ({"delta": 0.1}, dpopt.errors.PrivacyWarning, "delta = 0.1 is not below 1/n = 0.001"),
+        ({"epsilon": 21, "delta": 1e-6}, dpopt.errors.PrivacyWarning, "promises next to nothing"),
+        ({"epsilon": 1e-3, "predict": True}, dpopt.errors.AccuracyWarning, "cannot beat it"),
+    ],
+)
+def test_what_the_shell_warns_of_is_a_warning_at_the_line_that_called(
+    asked: Any, category: type[Warning], said: str
+) -> None:
+    terms: Any = {"epsilon": 1, "n0": 1000, "predict": False, "algorithm": "projection", **asked}
+    for made in (
+        lambda: dpopt.plan(SCHEMA, "marginals:2", **terms),
+        lambda: dpopt.release(TABLE, SCHEMA, "marginals:2", **terms),
+    ):
+        with pytest.warns(category) as warned:
+            made()
+        assert {one.filename for one in warned if said in str(one.message)} == {__file__}
+
+
+def test_the_package_lists_its_public_names_alone() -> None:
+    assert dir(dpopt) == sorted(dpopt.__all__)
+
+
 @pytest.mark.parametrize("name", ["release", "plan"])
 def test_the_help_of_a_release_says_what_each_term_means(name: str) -> None:
     text = getattr(dpopt, name).__doc__

@@ -34,7 +34,7 @@ from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding, FreeAttributes
-from dpopt.releases.progress import Silent
+from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import (
     BinaryPopulation,
     binary_population,
@@ -217,7 +217,7 @@ def predict_error(
     )
 
 
-class _Rounds(Silent):
+class _Rounds(Progress):
     """Passes the numbers of rounds on."""
 
     def __init__(self, on_round: Callable[[int, int], None]) -> None:

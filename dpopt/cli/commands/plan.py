@@ -121,8 +121,6 @@ def plan(
         compare=compare,
         **asked,
     )
-    for remark in made.remarks:
-        typer.echo(remark, err=True)
     if out is not None:
         made.save(out)
     if as_json:

@@ -10,17 +10,19 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
 from dpopt.cli.interruption import raise_again
+from dpopt.errors import DpoptWarning
 from dpopt.files.written_files import open_private
-from dpopt.releases.progress import Pace, Silent
+from dpopt.releases.progress import Pace, Progress
 
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
 
 
-class TerminalProgress(Silent):
+class TerminalProgress(Progress):
     """Shows stages and rounds on standard error and keeps the seconds by stage.
 
     On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and how
@@ -32,7 +34,7 @@ class TerminalProgress(Silent):
         super().__init__()
         self._figure = figure
         self._console = Console(stderr=True, quiet=quiet)
-        self._bars = Progress(
+        self._bars = Bars(
             TextColumn("{task.description:<22}"),
             BarColumn(bar_width=12),
             TextColumn("{task.fields[text]}"),
@@ -67,6 +69,10 @@ class TerminalProgress(Silent):
     def note(self, text: str) -> None:
         """Print a note above the bars."""
         self._console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def warning(self, what: DpoptWarning) -> None:
+        """Print a warning above the bars."""
+        self.note(f"warning: {what}")
 
     def owner_note(self, text: str) -> None:
         """Print what depends on the table above the bars, and say so."""

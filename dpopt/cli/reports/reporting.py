@@ -14,18 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from dpopt.cli.application import EXIT_INTERRUPTED
-from dpopt.errors import PlanError
+from dpopt.errors import DpoptWarning, PlanError
 from dpopt.files.written_files import open_private
 from dpopt.machine import peak_memory
-from dpopt.releases.progress import Figures, Pace, Silent
-
-if TYPE_CHECKING:
-    from dpopt.releases.progress import Progress
+from dpopt.releases.progress import Figures, Pace, Progress
 
 SHARES_APART = 10.0
 """Seconds between two lines on shares of one stage; rounds and steps have a line each."""
@@ -33,7 +30,7 @@ SHARES_APART = 10.0
 _BEGINNING = b'{"event": "'
 
 
-class RunLog(Silent):
+class RunLog(Progress):
     """Writes a line when the run begins, when a stage begins or ends, and for each round, step and note.
 
     Every line goes to the file at once. A log that is there is continued: a resumed run may use that of the interrupted one.
@@ -102,6 +99,10 @@ class RunLog(Silent):
     def note(self, text: str) -> None:
         """Write the note. Notes for the owner alone are not written: they are stored nowhere."""
         self.line("note", text=text)
+
+    def warning(self, what: DpoptWarning) -> None:
+        """Write the warning."""
+        self.note(f"warning: {what}")
 
     def begin(self, stage: str) -> None:
         """Write that a stage begins."""

@@ -71,7 +71,8 @@ def report_plan(explained: Mapping[str, Any]) -> None:
     out.print(f"rho (zCDP): {explained['rho']:.6f}")
     if explained.get("memory"):
         out.print(f"memory beside the table: about {explained['memory']['described']}")
-    for line in (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"])):
+    lines = (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"]))
+    for line in (one for one in lines if not one.startswith("warning: ")):  # the progress has shown it
         out.print(line)
 
 
