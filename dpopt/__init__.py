@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.planned import Planned as Planned
     from dpopt.algorithms.planned import plan as plan
+    from dpopt.algorithms.planned import recommended_epsilon as recommended_epsilon
     from dpopt.algorithms.release import release as release
     from dpopt.algorithms.release import resume as resume
     from dpopt.algorithms.replay import replay as replay
@@ -144,6 +145,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
     "plan": "dpopt.algorithms.planned",
+    "recommended_epsilon": "dpopt.algorithms.planned",
     "predict_error": "dpopt.algorithms.dualquery.simulation",
     "prefixes": "dpopt.synopses.histograms.prefixes",
     "read_binary_table": "dpopt.private.readers.read_binary_table",

@@ -21,6 +21,37 @@ LARGE_EPSILON = 20.0
 MOST_ROWS_PER_PERSON = 2**20
 RECORD = "one record"
 
+ALARMS = 0.05
+"""How often a test of membership accuses one who is not in the table."""
+
+
+def power_of_tests(epsilon: float, delta: float, alarms: float = ALARMS) -> float:
+    """Return how often a test can find a person who is in the table, if it accuses so many who are not.
+
+    Source: Kairouz, Oh and Viswanath 2015, Theorem 2.1.
+
+    Examples
+    --------
+    >>> round(power_of_tests(1.0, 0.0), 3), power_of_tests(0.0, 0.0)
+    (0.136, 0.05)
+    """
+    far = math.exp(min(epsilon, 700.0))
+    return max(alarms, min(1.0, far * alarms + delta, 1 - (1 - delta - alarms) / far))
+
+
+def protection(epsilon: float, delta: float) -> str:
+    """Return what a guarantee protects, in one sentence without its full stop.
+
+    Examples
+    --------
+    >>> protection(1.0, 0.0)
+    'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are'
+    """
+    found = f"{100 * power_of_tests(epsilon, delta):.3g}"
+    return (
+        f"A test that wrongly accuses 5 of 100 who are not in the table finds at most {found} of 100 who are"
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class PrivacySpent:
@@ -103,14 +134,16 @@ class Budget(Shown):
         for name, limit in (("epsilon", self.epsilon), ("rho", self.rho)):
             if limit is not None and not (is_number(limit) and 0.0 <= limit < math.inf):
                 raise AccountingError(
-                    f"{name} of a budget: found {limit!r}, expected a finite number that is at least 0"
+                    f"{name} of a budget: found {limit!r}, expected a finite number above 0. Give --{name} 1 or "
+                    "another number above 0: smaller ones protect more and answer less well"
                 )
             object.__setattr__(self, name, None if limit is None else float(limit))
         allowed = 0.0 < self.delta < 1.0 if is_number(self.delta) else False
         if not allowed and not (self.accountant is Accountant.PURE and self.delta == 0.0):
             raise AccountingError(
                 f"delta of a budget: found {self.delta!r}, expected a number between 0 and 1, both excluded "
-                "(0 is possible with the accountant 'pure')"
+                "(0 is possible with the accountant 'pure'). Leave --delta out for the usual one, or give one well below 1/n, "
+                "such as 1e-9"
             )
         object.__setattr__(self, "delta", float(self.delta))
         check_whole("rows per person of a budget", self.group, most=MOST_ROWS_PER_PERSON)
@@ -240,11 +273,22 @@ class Budget(Shown):
     def warned(self) -> Budget:
         """Return this budget, and warn where its epsilon, or the one that its rho affords, is above `LARGE_EPSILON`.
 
+        Raises
+        ------
+        AccountingError
+            If nothing may be spent.
+
         Warns
         -----
         PrivacyWarning
             With what to do.
         """
+        if (self.epsilon if self.rho is None else self.rho) == 0:
+            name = "epsilon" if self.rho is None else "rho"
+            raise AccountingError(
+                f"{name} of a budget: found 0, which allows nothing to be learned from the table; expected a number above 0. "
+                f"Give --{name} 1 or another number above 0: smaller ones protect more and answer less well"
+            )
         epsilon = self.epsilon if self.rho is None else zcdp_epsilon(self.rho, self.delta)
         if epsilon is not None and epsilon > LARGE_EPSILON:
             message = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from dpopt.private.evaluation import (
     non_private_errors,
     numeric_figures,
 )
-from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
+from dpopt.private.marginal_comparison import MOST_UNSEEN, NonPrivateMarginal, compare_marginals
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
 from dpopt.private.readers.table_reading import TableReading
@@ -36,6 +37,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
+from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.schema import Schema
 
 MOST_COLUMNS = 128
@@ -82,7 +84,10 @@ def evaluate(
         "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers) and "missing" (a
         share), as the schema reads numbers; empty for a table of codes. "scores", None without records: 0 to 100, as users of
         SDMetrics expect (`dpopt.private.marginal_comparison`): "by_column", "by_pair", their means "columns" and "pairs", the
-        mean of these "overall", and how many columns were "left_out".
+        mean of these "overall", and how many columns were "left_out". "unseen": the most frequent values and pairs of values of
+        synthetic records that no record of the table has, with "columns", "values" in words, "share" of the synthetic records,
+        and the "rule" that would forbid them, as a line of a schema: for what is impossible in the world, and never because the
+        table lacks it, which a rule would publish.
 
     Raises
     ------
@@ -122,7 +127,7 @@ def evaluate(
         },
         "marginals": _distances(judged, own.distances),
         "columns": _columns(judged.figures(), dataset),
-        "scores": _scores(judged, dataset),
+        **_compared(judged, dataset),
     }
 
 
@@ -240,15 +245,60 @@ def _distances(judged: _Judged, distances: tuple[float, ...]) -> dict[str, Any] 
     }
 
 
-def _scores(judged: _Judged, dataset: PrivateDataset) -> dict[str, Any] | None:
-    """Return scores from 0 to 100 of columns and pairs; None without records."""
+def _compared(judged: _Judged, dataset: PrivateDataset) -> dict[str, Any]:
+    """Return scores from 0 to 100 of columns and pairs, and what the table lacks; None without records."""
     if judged.records is None:
-        return None
+        return {"scores": None, "unseen": None}
     ones, pairs = (
         compare_marginals(dataset, judged.schema, sets, judged.records)
         for sets in compared_columns(judged.schema)
     )
-    return score_sheet(judged.schema, ones, pairs)
+    return {
+        "scores": score_sheet(judged.schema, ones, pairs),
+        "unseen": unseen_sheet(judged.schema, ones, pairs),
+    }
+
+
+def unseen_sheet(
+    schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]
+) -> list[dict[str, Any]]:
+    """Return what most synthetic records have and no record of the table, the most frequent first, with rules against it.
+
+    Pairs with a value that is itself unseen are left to that value.
+    """
+    alone = {(one.attributes[0], codes[0]) for one in ones for codes, _ in one.unseen}
+    found = [
+        (share, one.attributes, codes)
+        for one in (*ones, *pairs)
+        for codes, share in one.unseen
+        if len(codes) == 1 or not alone & set(zip(one.attributes, codes, strict=True))
+    ]
+    return [
+        {
+            "columns": [schema.attributes[place].name for place in places],
+            "values": [
+                schema.attributes[place].label(code) for place, code in zip(places, codes, strict=True)
+            ],
+            "share": share,
+            "rule": _rule_against(schema, places, codes),
+        }
+        for share, places, codes in sorted(found, key=lambda one: -one[0])[:MOST_UNSEEN]
+    ]
+
+
+def _rule_against(schema: Schema, places: Sequence[int], codes: Sequence[int]) -> str:
+    """Return the rule that no record has these values, as a line of a schema."""
+    attributes = [schema.attributes[place] for place in places]
+    values: list[object] = []
+    for attribute, code in zip(attributes, codes, strict=True):
+        if code == attribute.missing_code:
+            values.append(None)
+        elif attribute.kind is AttributeKind.NUMERIC:
+            values.append(attribute.label(code))
+        else:
+            values.append(attribute.values[code])
+    rule = {"forbidden": [attribute.name for attribute in attributes], "combinations": [values]}
+    return json.dumps(rule, ensure_ascii=False)
 
 
 def score_sheet(

@@ -9,8 +9,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from dpopt.accounting.budget import power_of_tests, protection
 from dpopt.algorithms.asked import Asked, Terms, check_density_known
 from dpopt.algorithms.explain import explain
+from dpopt.algorithms.measured.expected import sampling_error
 from dpopt.algorithms.options import AUTO, Auto, Options
 from dpopt.algorithms.registry import candidates_for
 from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on, tell
@@ -28,6 +30,10 @@ from dpopt.schema.schema import Schema
 
 WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
 """Terms that are no part of a plan on file: how this table is read, and how its records are written."""
+
+SAMPLE, MOST_FOUND = 0.1, 50.0
+"""The rule of `recommended_epsilon`: a part of the records, errors like a sample of which are enough; people found."""
+_MORE_ERROR = "Ask for fewer or smaller marginals, or accept a larger error"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,7 +74,46 @@ class Planned(Shown):
     @property
     def explained(self) -> dict[str, Any]:
         """The plan with cost, errors, memory and reasons, as a JSON object."""
-        return explain(self.plan, self.asked.workload, self.statement)
+        return {
+            **explain(self.plan, self.asked.workload, self.statement),
+            "protects": self.protects,
+            "like_a_sample_of": self.like_a_sample_of,
+        }
+
+    @property
+    def protects(self) -> str:
+        """What the guarantee protects, in one sentence of plain words."""
+        spent = self.plan.budget.whole()
+        return f"{protection(spent.epsilon, spent.delta)}."
+
+    @property
+    def like_a_sample_of(self) -> float | None:
+        """How many records a random sample has whose mean error is the predicted one; None where either is unknown.
+
+        From public values alone, as predicted errors are.
+        """
+        predicted, size = self.statement["predicted"], self.plan.size
+        sampling = sampling_error(self.asked.workload, size, self.asked.terms.density)
+        if sampling is None or not predicted or not predicted["mean_error"]:
+            return None
+        return size * float(sampling / predicted["mean_error"]) ** 2
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What an owner compares epsilons by, as a JSON object: predicted errors beside sampling, and what is protected."""
+        predicted = self.statement["predicted"] or {}
+        named = ("mean_error", "max_error", "low", "high", "distance")
+        spent = self.plan.budget.whole()
+        return {
+            "epsilon": spent.epsilon,
+            "algorithm": self.plan.algorithm,
+            **{name: predicted.get(name) for name in named},
+            "baselines": predicted.get("baselines") or {},
+            "verdict": predicted.get("verdict"),
+            "like_a_sample_of": self.like_a_sample_of,
+            "found_of_100": 100 * power_of_tests(spent.epsilon, spent.delta),
+            "protects": self.protects,
+        }
 
     @property
     def chosen(self) -> Mapping[str, Any]:
@@ -310,7 +355,7 @@ def asked_of(
 
 
 def by_epsilon(
-    schema: Schema | str | os.PathLike[str],
+    schema: Schema,
     workload: Workload | str | None = None,
     *,
     epsilons: Sequence[float],
@@ -318,8 +363,8 @@ def by_epsilon(
     algorithm: Options | str = AUTO,
     progress: Progress | None = None,
     **terms: Unpack[Keywords],
-) -> list[dict[str, Any]]:
-    """Return for each epsilon the algorithm that is chosen and its predicted errors, beside those of trivial baselines.
+) -> list[Planned]:
+    """Return a plan for each epsilon, the smallest first.
 
     All other inputs are those of `plan`; a workload that is not named is chosen once, for the middle epsilon.
 
@@ -332,22 +377,49 @@ def by_epsilon(
         middle: Keywords = {"accept_draft": True, **terms, "epsilon": ordered[len(ordered) // 2]}
         asked_for = Terms.of(algorithm, **middle)
         workload = prepare(asked_for, schema, None, progress, n).workload
-    rows = []
+    found = []
     for epsilon in ordered:
         progress.note(f"predicting the errors at epsilon {epsilon:g}")
         asked: Keywords = {"predict": True, **terms, "epsilon": epsilon}
-        made = _made(schema, workload, n, algorithm, progress, asked)
-        predicted = made.statement["predicted"] or {}
-        rows.append(
-            {
-                "epsilon": epsilon,
-                "algorithm": made.plan.algorithm,
-                **{
-                    name: predicted.get(name)
-                    for name in ("mean_error", "max_error", "low", "high", "distance")
-                },
-                "baselines": predicted.get("baselines") or {},
-                "verdict": predicted.get("verdict"),
-            }
-        )
-    return rows
+        found.append(_made(schema, workload, n, algorithm, progress, asked))
+    return found
+
+
+def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
+    """Return the epsilon of one of some plans by a public rule, and why; None where the rule finds none.
+
+    The rule: the smallest epsilon at which predicted mean errors are like those of a random sample of a tenth of the records or
+    more, of those at which a test that wrongly accuses 5 of 100 finds at most half of those in the table. It looks at public
+    values alone. What may be risked is the owner's to say.
+
+    Parameters
+    ----------
+    plans : sequence of Planned
+        Of one schema and workload, with different epsilons.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> names = ("smoker", "drinker", "athlete")
+    >>> yes_no = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in names]
+    >>> schema = dpopt.Schema(tuple(yes_no))
+    >>> plans = [dpopt.plan(schema, "marginals:2", n=5000, epsilon=epsilon) for epsilon in (0.01, 1)]
+    >>> dpopt.recommended_epsilon(plans)[0]
+    1.0
+    """
+    rows = sorted((one.row for one in plans), key=lambda row: float(row["epsilon"]))
+    known = [
+        (row["epsilon"], row["like_a_sample_of"], row) for row in rows if row["like_a_sample_of"] is not None
+    ]
+    if not known:
+        return None, "there is nothing to compare with: no errors were predicted, or not of marginals"
+    size = plans[0].plan.size
+    enough = [one for one in known if one[1] >= SAMPLE * size]
+    kept = [one for one in enough if one[2]["found_of_100"] <= MOST_FOUND]
+    epsilon, like, row = (kept or enough or known[-1:])[0]
+    says = f"epsilon {epsilon:g}: errors like those of a random sample of {like:,.0f} of {size:,} records"
+    if kept:
+        return epsilon, f"{says}, a tenth or more. {row['protects']}"
+    if enough:
+        return None, f"{says} would do, but there it protects little: {row['protects']} {_MORE_ERROR}"
+    return None, f"{says}, less than a tenth. {_MORE_ERROR}"

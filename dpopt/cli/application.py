@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -290,10 +291,30 @@ def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
     if texts:
         flags = texts[:-1] or [f"--{parameter.name.replace('_', '-')}"]
         option = typer.Option(*flags, help=texts[-1])
+    number = next((one for one in (float, int) if one in (get_args(kind) or (kind,))), None)
+    if number is not None and isinstance(option, typer.models.OptionInfo):
+        option.parser, option.metavar = _number_of(number), {float: "FLOAT", int: "INTEGER"}[number]
     panel = next((title for title, names in PANELS.items() if parameter.name in names), None)
     if panel is not None:
         option.rich_help_panel = panel
     return parameter.replace(annotation=Annotated[kind, option])
+
+
+def _number_of(kind: type[float | int]) -> Callable[[str], float]:
+    """Return what reads a number of an option, and says of another text what was found, and what to write."""
+
+    def number(text: str) -> float:
+        try:
+            return kind(text)
+        except ValueError:
+            what = "a whole number such as 10000" if kind is int else "a number such as 1.5"
+            plain = text.replace(",", "" if kind is int else ".", -1 if kind is int else 1).replace(" ", "")
+            hint = (
+                f": write {plain}" if plain != text and re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", plain) else ""
+            )
+            raise typer.BadParameter(f"found {text!r}, expected {what}{hint}") from None
+
+    return number
 
 
 def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:

@@ -129,7 +129,9 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
 
 
 def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw predicted mean errors against epsilon, beside those of trivial baselines, in the format that the path ends with.
+    """Draw predicted mean errors against epsilon, beside trivial baselines and what each protects.
+
+    The path ends with the format.
 
     Raises
     ------
@@ -146,8 +148,10 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             axes.fill_between(epsilons, low, high, alpha=0.2, label="nine of ten public tables")
         for name, style in zip(rows[0]["baselines"], ("--", ":", "-."), strict=False):
             axes.plot(epsilons, [row["baselines"][name]["mean_error"] for row in rows], style, label=name)
-        axes.set(xlabel="epsilon", ylabel="predicted mean error of an answer")
+        said = "epsilon; below it: of 100 in the table, how many a test finds at most\nthat wrongly accuses 5 of 100 others"
+        axes.set(xlabel=said, ylabel="predicted mean error of an answer")
         logarithmic(axes.xaxis, epsilons)
+        axes.set_xticks(epsilons, [f"{row['epsilon']:g}\n{row['found_of_100']:.3g}" for row in rows])
         logarithmic(axes.yaxis)
         axes.legend()
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+_KEPT = "\n\t\u00a0\u202f\u200c\u200d"
+"""Signs that are not printable and may stand in a page: line ends, blanks, joiners of letters."""
+
 
 def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
     """Return a page: the template of this name in this folder, filled with values that are escaped.
+
+    Signs that cannot be seen, and may turn the text around them (U+202E), show as their numbers, except where a template says
+    that a value is to stay as it is, as in the fields of a form (the filter `e`).
 
     Parameters
     ----------
@@ -20,7 +26,7 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
     Examples
     --------
     >>> text = page(
-    ...     "draft.html", title="<b>", columns=[], to_check=0, notes=[], reading=[], rows=0, file="d.json"
+    ...     "draft.html", title="<b>", to_check=[], others=[], notes=[], reading=[], rows=0, file="d.json"
     ... )
     >>> "<h1>&lt;b&gt;</h1>" in text
     True
@@ -35,4 +41,18 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
         lstrip_blocks=True,
     )
     environment.filters.update(filters or {})
+    environment.finalize = _visible
     return environment.get_template(template).render(**values)
+
+
+def _visible(value: object) -> object:
+    r"""Return a text with the numbers of its signs that cannot be seen in their place; other values, and markup, as they are.
+
+    Examples
+    --------
+    >>> _visible("a" + chr(0x202E) + "b")
+    'a\\u202eb'
+    """
+    if type(value) is not str or value.isprintable():
+        return value
+    return "".join(sign if sign.isprintable() or sign in _KEPT else f"\\u{ord(sign):04x}" for sign in value)

@@ -21,6 +21,8 @@ from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
 Numbers = NDArray[np.float64]
+MOST_UNSEEN = 10
+"""Values, or pairs of values, that synthetic records have and the table has not: how many are listed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,8 @@ class NonPrivateMarginal:
         Pearson's, of two columns of numbers that are not constant, bins taken at their representatives.
     real, own : array or None
         Shares, (n,) or (n, m), where they were asked for.
+    unseen : tuple of (tuple of int, float)
+        The most frequent values of synthetic records that no record of the table has: their codes, and the share of records.
     """
 
     attributes: tuple[int, ...]
@@ -57,6 +61,7 @@ class NonPrivateMarginal:
     own_correlation: float | None = None
     real: Numbers | None = None
     own: Numbers | None = None
+    unseen: tuple[tuple[tuple[int, ...], float], ...] = ()
 
 
 def compare_marginals(
@@ -123,7 +128,9 @@ def _compared(
     kept = both if keep else (None, None)
     if len(columns) == 1:
         score = 1 - (_cumulative(columns[0], real, own) if _is_numeric(columns[0]) else distance)
-        return NonPrivateMarginal(attributes, distance, sampling, score, real=kept[0], own=kept[1])
+        return NonPrivateMarginal(
+            attributes, distance, sampling, score, real=kept[0], own=kept[1], unseen=_unseen(real, own)
+        )
     correlations = [correlation(columns[0], columns[1], shares) for shares in both]
     score = 1 - distance
     if correlations[0] is not None and correlations[1] is not None:
@@ -137,7 +144,21 @@ def _compared(
         cramers_v(own),
         correlations[0],
         correlations[1],
-        *kept,
+        real=kept[0],
+        own=kept[1],
+        unseen=_unseen(real, own),
+    )
+
+
+def _unseen(real: Numbers, own: Numbers) -> tuple[tuple[tuple[int, ...], float], ...]:
+    """Return the codes of the largest cells of the synthetic records that hold no record of the table, with their shares."""
+    shares = np.where(real > 0, 0.0, own).ravel()
+    places = np.argsort(-shares, kind="stable")[:MOST_UNSEEN]
+    codes = np.stack(np.unravel_index(places, real.shape), axis=1).tolist()
+    return tuple(
+        (tuple(map(int, some)), float(share))
+        for some, share in zip(codes, shares[places].tolist(), strict=True)
+        if share > 0
     )
 
 

@@ -162,7 +162,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         citation=citation(statement),
-        rules=[short(rule.title(), 400) for rule in schema.rules],
+        rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
         columns=column_charts(finished, measured, judged),
         all_columns=len(schema),
         interval=measured is not None and bool(measured.shares),

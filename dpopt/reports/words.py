@@ -7,21 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any
 
-_ALARMS = 0.05
-
-
-def power_of_tests(epsilon: float, delta: float, alarms: float = _ALARMS) -> float:
-    """Return how often a test can find a person who is in the table, if it accuses so many who are not.
-
-    Source: Kairouz, Oh and Viswanath 2015, Theorem 2.1.
-
-    Examples
-    --------
-    >>> round(power_of_tests(1.0, 0.0), 3), power_of_tests(0.0, 0.0)
-    (0.136, 0.05)
-    """
-    far = exp(min(epsilon, 700.0))
-    return max(alarms, min(1.0, far * alarms + delta, 1 - (1 - delta - alarms) / far))
+from dpopt.accounting.budget import protection
 
 
 def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
@@ -39,16 +25,11 @@ def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
     epsilon, delta = privacy["epsilon"], privacy["delta"]
     factor = f"{exp(epsilon):.3g}" if epsilon < 50 else "more than 10^21"
     beyond = f" and, beyond that, by at most delta = {delta:g}" if delta else ""
-    found = f"{100 * power_of_tests(epsilon, delta):.3g}"
     first = (
         f"Any conclusion from this release has nearly the same probability whichever of two neighbouring tables it came from: "
         f"they differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: {privacy['neighbours']}."
     )
-    second = (
-        f"A test that wrongly accuses 5 of 100 who are not in the table finds at most {found} of 100 who are, whatever else "
-        "its author knows."
-    )
-    sentences = [first, second]
+    sentences = [first, f"{protection(epsilon, delta)}, whatever else its author knows."]
     unit = privacy.get("unit", "one record")
     sentences.append(
         f"What is protected is {unit}. What many records have in common is no secret of any of them, and is what the release "

@@ -74,7 +74,8 @@ class Asked:
 
         Raises PlanError with the field that is no number.
         """
-        found: dict[str, Any] = {"n": int(_number("about how many records", self.n)), **self.reading()}
+        records = self.n.replace(",", "").replace(" ", "")  # between thousands
+        found: dict[str, Any] = {"n": int(_number("about how many records", records)), **self.reading()}
         if self.delta.strip():
             found["delta"] = _number("delta", self.delta)
         return found
@@ -82,9 +83,9 @@ class Asked:
 
 def _number(what: str, text: str) -> float:
     try:
-        found = float(text.replace(",", "").replace(" ", ""))
+        found = float(text)
     except ValueError:
-        raise PlanError(f"{what}: expected a number, found {text!r}") from None
+        raise PlanError(f"{what}: expected a number with a point, such as 1.5, found {text!r}") from None
     if not 0 <= found < 1e15:
         raise PlanError(f"{what}: expected a number from 0 on, found {text!r}")
     return found
@@ -129,6 +130,7 @@ class Table:
     asked: Asked = field(default_factory=Asked)
     plan: dpopt.Planned | None = None
     curve: list[dict[str, Any]] = field(default_factory=list)
+    because: str = ""
     out: Path | None = None
     process: subprocess.Popen[bytes] | None = None
     stopped: bool = False
@@ -191,13 +193,14 @@ class Table:
         epsilon, terms = _number("epsilon", asked.epsilon), asked.terms()
         workload: Any = asked.workload.strip() or None
         made = dpopt.plan(self.schema, workload, epsilon=epsilon, **terms)
-        curve = []
-        for part in BESIDE:
-            one = made
-            if part != 1:
-                one = dpopt.plan(self.schema, made.asked.workload, epsilon=epsilon * part, **terms)
-            curve.append(_errors(epsilon * part, one.statement.get("predicted") or {}))
-        self.plan, self.curve = made, curve
+        beside = [
+            made
+            if part == 1
+            else dpopt.plan(self.schema, made.asked.workload, epsilon=epsilon * part, **terms)
+            for part in BESIDE
+        ]
+        self.plan, self.curve = made, [_errors(one.row) for one in beside]
+        self.because = dpopt.recommended_epsilon(beside)[1]
 
     def start(self, folder: Path, *, resumed: bool = False) -> None:
         """Start the process of the release, or of its continuation.
@@ -277,13 +280,11 @@ def _declared(schema: dpopt.Schema) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in listed}
 
 
-def _errors(epsilon: float, predicted: Mapping[str, Any]) -> dict[str, Any]:
-    baselines = {name: one["mean_error"] for name, one in (predicted.get("baselines") or {}).items()}
+def _errors(row: Mapping[str, Any]) -> dict[str, Any]:
+    baselines = {name: one["mean_error"] for name, one in row["baselines"].items()}
     least = min(baselines, key=lambda name: baselines[name], default=None)
     return {
-        "epsilon": epsilon,
-        "mean_error": predicted.get("mean_error"),
-        "max_error": predicted.get("max_error"),
+        **row,
         "baseline": None if least is None else baselines[least],
         "baseline_name": least,
     }

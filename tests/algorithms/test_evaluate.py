@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -14,11 +15,14 @@ from hypothesis import given
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
+from dpopt.private.evaluation import broken_rows
+from dpopt.private.readers.read_table import read_table
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding
+from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release, write_table
 from tests.strategies import clause_lists, naive_truth
 
@@ -182,6 +186,37 @@ def test_rows_of_any_origin_are_judged_like_the_records_of_a_release(tmp_path: P
         assert found["queries"] == 40
     identical = evaluate(table, table, schema=SCHEMA, workload=asked)
     assert (identical["max_error"], identical["scores"]["overall"]) == (0, 100)
+
+
+def test_what_no_record_of_the_table_has_is_listed_with_a_rule_that_forbids_it() -> None:
+    ages = Attribute("age", AttributeKind.NUMERIC, edges=(0, 15, 40), integer=True, missing="")
+    jobs = Attribute("job", AttributeKind.CATEGORICAL, ("none", "clerk", "doctor"))
+    schema = Schema((ages, jobs, Attribute("ill", AttributeKind.BOOLEAN)))
+    table = pd.DataFrame(
+        {"age": ["7", "30", "30", ""], "job": ["none", "clerk", "none", "none"], "ill": [0, 1, 1, 1]}
+    )
+    rows = pd.DataFrame(
+        {
+            "age": ["7", "7", "", "30", "30"],
+            "job": ["clerk", "clerk", "clerk", "doctor", "none"],
+            "ill": [0, 0, 1, 1, 1],
+        }
+    )
+    table, rows = (one.astype({"ill": bool}) for one in (table, rows))
+    found = evaluate(rows, table, schema=schema)["unseen"]
+    said = [(one["columns"], one["values"], round(one["share"], 3)) for one in found]
+    assert said == [
+        (["age", "job"], ["[0, 15)", "clerk"], 0.4),
+        (["job", "ill"], ["clerk", "false"], 0.4),
+        (["job"], ["doctor"], 0.2),
+        (["age", "job"], ["missing", "clerk"], 0.2),
+    ]
+    rules = [json.loads(one["rule"]) for one in found]
+    declared = Schema.from_json({**schema.to_json(), "rules": rules})
+    assert len(declared.rules) == 4
+    assert declared.rules[3].describe() == "(age, job) is none of: missing, clerk"
+    broken = [broken_rows(read_table(one, declared), declared.circuit()).broken for one in (table, rows)]
+    assert broken == [(0, 0, 0, 0), (2, 2, 1, 1)]
 
 
 def test_rows_without_a_schema_are_refused(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_a_release_needs_a_schema_or_a_plan(table: Path) -> None:
 
 def test_errors_fall_as_epsilon_grows() -> None:
     """Of residuals, whose prediction is a formula: no chance plays a part."""
-    rows = by_epsilon(SCHEMA, epsilons=[3.0, 0.3, 1.0], n=5000)
+    rows = [one.row for one in by_epsilon(SCHEMA, epsilons=[3.0, 0.3, 1.0], n=5000)]
     assert [row["epsilon"] for row in rows] == [0.3, 1.0, 3.0]
     errors = [row["mean_error"] for row in rows]
     assert errors == sorted(errors, reverse=True)

@@ -48,15 +48,15 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
     assert found["chosen"] is None
     assert found["privacy"]["private"] is True
     assert 0 < found["privacy"]["epsilon"] <= 2
-    assert f"spent: epsilon = {found['privacy']['epsilon']:.4f} at delta = 1e-06" in text
-    assert text.splitlines()[-1] == f"written to {out}"
+    assert f"spent:      epsilon = {found['privacy']['epsilon']:.4f} at delta = 1e-06" in text
+    assert text.splitlines()[-1].startswith(f"next:       dpopt report {out} ")
     if algorithm == "noise":
         queries = found["workload"]["queries"]
-        assert f"answers: {queries:,} noisy answers in answers.csv, no records" in text
+        assert f"answers: {queries:,} noisy answers in {out / 'answers.csv'}, no records" in text
         assert (out / "answers.csv").read_text().count("\n") == queries + 1
         assert not (out / "synthetic.csv").exists()
     else:
-        assert f"{found['records']['distinct']:,} distinct" in text
+        assert f"{found['records']['rows']:,} rows in {out / 'synthetic.csv'}" in text
         assert (out / "synthetic.csv").read_text().count("\n") == found["records"]["rows"] + 1
     errors = json.loads(succeed("evaluate", out, demonstration[0], "--json"))
     assert 0 < errors["mean_error"] < errors["baselines"]["zeros"]["mean_error"]

@@ -31,7 +31,8 @@ def test_a_plan_is_printed_as_json(public: list[object]) -> None:
     found = planned(public, *SMALL)
     assert set(found) == set(
         words(
-            "plan queries workload_fingerprint neighbours unit epsilon delta rho accountants accuracy chosen memory"
+            "plan queries workload_fingerprint neighbours unit epsilon delta rho accountants accuracy chosen memory protects "
+            "like_a_sample_of"
         )
     )
     assert found["chosen"] is None
@@ -227,7 +228,11 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
             "--n 9 --rho 1 --algorithm dualquery --rounds 0",
             "the number of rounds must be a whole number of at least 1",
         ),
-        ("--algorithm dualquery --n0 100 --rho 0", "is too small for two rounds on n = 100 records"),
+        ("--algorithm dualquery --n0 100 --rho 1e-12", "is too small for two rounds on n = 100 records"),
+        ("--n 100 --rho 0", "found 0, which allows nothing to be learned"),
+        ("--n 100 --epsilon=-1", "found -1.0, expected a finite number above 0. Give --epsilon 1"),
+        ("--n 100 --epsilon 1 --delta 1", "found 1.0, expected a number between 0 and 1"),
+        ("--n 100 --epsilon 1,5", "found '1,5', expected a number such as 1.5:"),
         (
             "--algorithm dualquery --n 100 --rho 0.01 --rounds 90 --draws 90 --step 2",
             "T = 90, s = 90, eta = 2 cost epsilon =",
@@ -264,10 +269,17 @@ def test_a_plan_on_file_is_what_a_release_takes(tmp_path: Path) -> None:
 def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_path: Path) -> None:
     asked = [*public, "--n", 5000, "--epsilons", "3,.3"]
     text = succeed("plan", *asked, "-o", tmp_path / "errors.svg")
-    rows = json.loads(succeed("plan", *asked, "--json"))["epsilons"]
+    made = json.loads(succeed("plan", *asked, "--json"))
+    rows, recommended = made["epsilons"], made["recommended"]
     assert [row["epsilon"] for row in rows] == [0.3, 3]
     for row in rows:
         assert f"{row['mean_error']:.2g}" in text
+        assert f"{row['found_of_100']:.3g}" in text
+        assert f"at most {row['found_of_100']:.3g} of 100" in row["protects"]
+    assert recommended["epsilon"] == 0.3
+    assert rows[0]["like_a_sample_of"] >= 500  # a tenth of the records
+    assert rows[1]["found_of_100"] > 50 > rows[0]["found_of_100"]
+    assert " ".join(recommended["because"].split()) in " ".join(text.split())
     assert "errors predicted for projection" in text
     assert "<svg" in (tmp_path / "errors.svg").read_text(encoding="utf-8")
     assert "ends with .svg, .png or .pdf" in refuse("plan", *asked, "-o", tmp_path / "errors.json")

@@ -25,12 +25,13 @@ from tests.cli.command_line import (
 def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     text = succeed(*release_arguments(tmp_path))
     privacy = statement(tmp_path / "out")["privacy"]
-    assert f"spent: epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
-    assert "accountant zcdp, one record more or less (add-remove)" in text
-    assert "records: 5 rounds" in text
-    assert f"{privacy['public_size']:,} rows in synthetic.csv" in text
+    assert f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
+    assert "one record more or less (add-remove). A test that wrongly accuses 5 of 100" in text
+    assert f"{privacy['public_size']:,} rows in {tmp_path / 'out' / 'synthetic.csv'}" in text
     assert "with weights" not in text
-    assert text.splitlines()[-1] == f"written to {tmp_path / 'out'}"
+    lines = text.splitlines()
+    assert [line.partition(":")[0] for line in lines[:3]] == ["records", "to publish", "spent"]
+    assert lines[-1].startswith(f"next:       dpopt report {tmp_path / 'out'} ")
 
 
 def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:
@@ -240,7 +241,7 @@ def test_the_solvers_are_listed_as_json_and_for_people() -> None:
 def test_the_demonstration_does_the_whole_job_and_keeps_it() -> None:
     text, folder = demonstration()
     assert "the same release byte for byte: yes" in text
-    assert "spent: epsilon = " in text
+    assert "spent:      epsilon = " in text
     assert "baseline: uniform" in text
     assert text.splitlines()[-1].startswith(f"kept in {folder}")
     kept = {path.name for path in folder.iterdir()}

@@ -72,7 +72,10 @@ def test_a_run_that_is_not_private_is_reported_as_such(
 ) -> None:
     report_release(small_release(tmp_path / "out").statement, "out")
     text = capsys.readouterr().out
-    assert text.startswith("NOT PRIVATE: a part of the draws came from a seeded or scripted source\n")
+    assert (
+        "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it\n"
+        in text
+    )
     assert "spent:" not in text
 
 

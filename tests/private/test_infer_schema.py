@@ -596,6 +596,28 @@ def test_codes_like_those_of_diagnoses_are_grouped_by_their_first_characters() -
     assert (attribute.kind, attribute.prefix) == (CATEGORICAL, 3)
     assert attribute.values[:4] == ("A00", "A01", "A02", "I00")
     assert attribute_of([f"{i:05d}" for i in range(0, 99999, 999)] * 3).prefix == 1
+    assert [attribute_of(_icd(300) * times).prefix for times in (2, 40)] == [1, 3]
+
+
+def _icd(number: int) -> list[str]:
+    return [f"{chr(65 + i % 20)}{i // 20:02d}.{i % 10}" for i in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "rows", "prefix"), [("PLZ", 1067, 2_000, 2), ("zipcode", 80_331, 20_000, 3)]
+)
+@pytest.mark.parametrize("typed", [False, True])
+def test_postal_codes_are_grouped_by_leading_digits_with_and_without_leading_zeros(
+    name: str, first: int, rows: int, prefix: int, *, typed: bool
+) -> None:
+    codes = [first + 37 * (i % 400) for i in range(rows)]
+    texts = [f"{code:05d}" for code in codes]
+    draft = infer_schema(pa.table({name: codes if typed and first > 9_999 else texts}))
+    attribute = draft.schema.attributes[0]
+    assert (attribute.kind, attribute.prefix) == (CATEGORICAL, prefix)
+    assert "postal codes" in draft.columns[0].why
+    other = infer_schema(pa.table({"amount": [code + 10_000 for code in codes]})).schema.attributes[0]
+    assert other.kind is NUMERIC
 
 
 @pytest.mark.parametrize("pair", ["nein ja", "nee ja", "Non Oui", "NO YES", "n j", "no si", "off on", "F T"])
@@ -621,6 +643,20 @@ def test_what_is_to_be_checked_is_said() -> None:
     assert "skewed: the top bin" in said("cost", skewed)
     assert "62% of them 0" in said("cost", skewed)
     assert "may be a survey weight" in said("PWGTP", [0.5 + i / 97 for i in range(200)])
+    spread, alike = [0.05 * 1.03**i for i in range(200)], [41.5 + i / 2 for i in range(200)]
+    assert [
+        name
+        for name in ("weight", "gewicht", "w", "fnlwgt", "weight_kg", "age")
+        if "survey" in said(name, spread)
+    ] == [
+        "weight",
+        "gewicht",
+        "w",
+        "fnlwgt",
+    ]
+    assert [name for name in ("weight", "wgt", "birth weight") if "survey" in said(name, alike)] == ["wgt"]
+    beside = infer_schema(pa.table({"weight": spread, "height": alike}))
+    assert beside.columns[0].check == infer_schema(pa.table({"age": spread})).columns[0].check
     assert "if these are codes" in said("INDP", sorted([170 + 37 * i * i for i in range(40)] * 60))
     assert "9999 in 30 rows stands apart" in said("hours", [*range(100), *[9999] * 30])
     assert "-1 in 30 rows stands apart" in said("days", [*range(100), *[-1] * 30])

@@ -12,16 +12,20 @@ import pandas as pd
 import pytest
 
 import dpopt
+from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
 from dpopt.reports.report import report
-from dpopt.reports.words import grouped_charges, meaning_of, power_of_tests
+from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import small_release, write_table
 from tests.cli.command_line import refuse, succeed
 
 PUBLIC = ("glance", "spent", "mechanisms", "accuracy", "columns", "associations", "made", "cite")
-OWNERS = ("errors", "worst", "numbers", "models", "nearness")
-HOSTILE = '<img src=x onerror="alert(1)">\'"&\n</svg></style><script>alert(2)</script>' + "long " * 40
+OWNERS = ("errors", "worst", "unseen", "numbers", "models", "nearness")
+TURNED = chr(0x202E)
+HOSTILE = (
+    TURNED + '<img src=x onerror="alert(1)">\'"&\n</svg></style><script>alert(2)</script>' + "long " * 40
+)
 SCHEMA = Schema(
     (
         Attribute(HOSTILE, AttributeKind.CATEGORICAL, (HOSTILE + "1", HOSTILE + "2", "{{ 7 * 7 }}")),
@@ -95,6 +99,8 @@ def test_names_and_values_are_shown_and_never_obeyed(pages: tuple[str, str]) -> 
         assert "<img" not in page
         assert "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;" in page
         assert "{{ 7 * 7 }}" in page
+        assert TURNED not in page
+        assert r"\u202e&lt;img" in page
         assert not re.search(r'(?:src|href)="(?!#)|url\(|@import', page)
         assert page.count("</style>") == 1
 

@@ -306,6 +306,25 @@ def _without_data(
     return [asked.summed(one, float(one.max()), size) for one in errors]
 
 
+def sampling_error(workload: Workload, size: int, density: float | None = None) -> float | None:
+    """Return how far the shares of a random sample of so many records are off, in the mean over cells and populations.
+
+    Of a share p, E |error| is about sqrt(2 p (1 - p) / (pi n)), and at most 2 p. The populations are those of predictions, with
+    independent columns: public values alone. None for a workload without marginals.
+    """
+    if workload.marginals is None:
+        return None
+    asked = AskedMarginals.of(some_of(workload.marginals, MOST_CELLS, FEWEST))
+    found = []
+    for seed in range(1, len(LEVELS) + 1):
+        shares = asked.own(
+            independent_shares(asked.sets, Population.public(asked.sets, seed, density).shares)
+        )
+        errors = np.minimum(np.sqrt(2 * shares * (1 - shares).clip(0) / (pi * size)), 2 * shares)
+        found.append(asked.summed(errors, 0.0, 1.0).mean_error)
+    return float(np.exp(np.log(np.maximum(found, 1e-300)).mean()))
+
+
 def found_errors(known: Known) -> dict[str, Any]:
     """Return what the estimates of a run expect of the errors of its records: from released values alone."""
     asked = AskedMarginals.of(known.marginals)

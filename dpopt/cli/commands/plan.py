@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.planned import Planned
 
 
 @command("plan")
@@ -97,7 +100,7 @@ def plan(
     if epsilons is not None:
         if terms.epsilon is not None or terms.rho is not None:
             raise PlanError("--epsilons stands in place of --epsilon and --rho; leave them out")
-        rows = planned.by_epsilon(
+        plans = planned.by_epsilon(
             declared,
             workload,
             epsilons=_numbers(epsilons),
@@ -106,11 +109,7 @@ def plan(
             progress=progress,
             **asked,
         )
-        if out is not None:
-            from dpopt.cli.pictures import draw_errors
-
-            draw_errors(rows, out)
-        print_json({"epsilons": rows}) if as_json else _report_epsilons(rows)
+        _compare_epsilons(plans, out, as_json=as_json)
         return
     made = planned.plan(
         declared,
@@ -129,6 +128,11 @@ def plan(
         from dpopt.cli.reports.reports import report_plan
 
         report_plan(made.explained)
+        typer.echo(made.protects)
+        if made.like_a_sample_of is not None:
+            typer.echo(
+                f"predicted mean errors are those of a random sample of {made.like_a_sample_of:,.0f} records"
+            )
 
 
 def _numbers(text: str) -> list[float]:
@@ -144,8 +148,24 @@ def _numbers(text: str) -> list[float]:
         ) from None
 
 
+def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bool) -> None:
+    """Show predicted errors of several epsilons beside what each protects."""
+    from dpopt.algorithms.planned import recommended_epsilon
+
+    rows, (chosen, because) = [one.row for one in plans], recommended_epsilon(plans)
+    if out is not None:
+        from dpopt.cli.pictures import draw_errors
+
+        draw_errors(rows, out)
+    if as_json:
+        print_json({"epsilons": rows, "recommended": {"epsilon": chosen, "because": because}})
+    else:
+        _report_epsilons(rows)
+        typer.echo(f"by the rule: {because}")
+
+
 def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print predicted errors against epsilon, each with a bar and beside the best that takes no plan."""
+    """Print predicted errors against epsilon, with bars, beside what each protects and the best that takes no plan."""
     from dpopt.cli.reports.reports import print_table
 
     largest = max(row["mean_error"] or 0.0 for row in rows) or 1.0
@@ -153,23 +173,28 @@ def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         baselines = {name: errors["mean_error"] for name, errors in row["baselines"].items()}
         name = min(baselines, key=lambda one: baselines[one])
-        error, least = row["mean_error"], baselines[name]
-        bar = "\u2588" * max(1, round(16 * error / largest))
+        error, least, like = row["mean_error"], baselines[name], row["like_a_sample_of"]
         won = " wins" if least <= error else ""
         shown.append(
             (
                 f"{row['epsilon']:g}",
                 f"{error:.2g}",
-                bar,
+                "\u2588" * max(1, round(8 * error / largest)),
+                "\u2013" if like is None else f"{like:,.0f}",
                 f"{row['max_error']:.2g}",
                 f"{least:.2g} {name}{won}",
+                f"{row['found_of_100']:.3g}",
             )
         )
     chosen = " and ".join(dict.fromkeys(row["algorithm"] for row in rows))
     print_table(
-        ("epsilon", "mean error", "", "largest", "best baseline"),
+        ("epsilon", "mean error", "", "like a sample of", "largest", "best baseline", "found of 100"),
         shown,
         title=f"errors predicted for {chosen}, on public data",
+    )
+    typer.echo(
+        "like a sample of: a random sample of so many records has the same mean error\n"
+        "found of 100: a test that wrongly accuses 5 of 100 people who are not in the table finds at most so many who are"
     )
 
 

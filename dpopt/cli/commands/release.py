@@ -79,7 +79,7 @@ def release(
             reading=how,
             **asdict(terms),
         )
-    _report(finished.statement, out, quiet=quiet)
+    _report(finished.statement, out, table, quiet=quiet)
 
 
 @command("resume")
@@ -106,7 +106,7 @@ def resume(
         finished = resume(
             folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
         )
-    _report(finished.statement, folder, quiet=quiet)
+    _report(finished.statement, folder, table, quiet=quiet)
 
 
 def _format_of(table: Path, reading: TableReading) -> str:
@@ -117,8 +117,8 @@ def _format_of(table: Path, reading: TableReading) -> str:
     return "parquet" if isinstance(open_table(table, reading), ParquetSource) else "csv"
 
 
-def _report(statement: Any, folder: Path, *, quiet: bool) -> None:
+def _report(statement: Any, folder: Path, table: Path, *, quiet: bool) -> None:
     if not quiet:
         from dpopt.cli.reports.reports import report_release
 
-        report_release(statement, folder)
+        report_release(statement, folder, table)

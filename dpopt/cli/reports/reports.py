@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from dpopt.accounting.budget import protection
+from dpopt.inference.records.problem import TIME_IS_UP
+from dpopt.releases.readme import README
 
 _NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
 
@@ -227,72 +232,42 @@ def unit_text(stated: Mapping[str, Any]) -> str:
     return "" if unit == RECORD else f" for {unit}"
 
 
-def report_release(statement: Mapping[str, Any], folder: object) -> None:
-    """Print what a finished release cost and holds."""
-    out, privacy = console(), statement["privacy"]
-    for line in chosen_lines(statement.get("chosen"))[:1]:
-        out.print(line)
+def report_release(
+    statement: Mapping[str, Any], folder: str | os.PathLike[str], table: object = "TABLE"
+) -> None:
+    """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command."""
+    out, privacy, place = console(), statement["privacy"], Path(folder)
+    held = statement["records"] or statement["answers"]
+    if statement["records"] is None:
+        out.print(f"answers:    {held['queries']:,} noisy answers in {place / held['file']}, no records")
+    else:
+        where = held["weight_column"] or held.get("weight_file")
+        weights = f" with weights in '{where}'" if where else ""
+        out.print(f"records:    {held['rows']:,} rows in {place / held['file']}{weights}")
     if privacy["private"]:
+        out.print(f"to publish: all of {place}; how to load and cite it is in {place / README}")
         out.print(
-            f"spent: epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} (rho = {privacy['rho']:.6f})"
-            f"{unit_text(privacy)}, accountant {privacy['accountant']}, {privacy['neighbours']}"
+            f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g}{unit_text(privacy)}, "
+            f"{privacy['neighbours']}. {protection(privacy['epsilon'], privacy['delta'])}"
         )
     else:
-        out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source")
-    for line in (*_held(statement), *_remarks(statement), *accuracy_lines(statement["accuracy"])):
+        out.print(
+            "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
+        )
+    accuracy = statement["accuracy"]
+    expected = accuracy.get("found") or accuracy.get("predicted")
+    if expected is not None:
+        low, high = expected.get("low"), expected.get("high")
+        between = "" if low is None else f", in nine of ten runs {low:.2g} to {high:.2g}"
+        how = "as the release itself shows" if accuracy.get("found") else "as predicted on public data"
+        out.print(
+            f"accuracy:   answers are off by {expected['mean_error']:.2g} of the records in the mean{between}, {how}"
+        )
+    for line in _remarks(statement):
         out.print(line)
-    out.print(f"written to {folder}")
-
-
-def _held(statement: Mapping[str, Any]) -> list[str]:
-    """Return what a release holds: records, or answers; and how near fitted records are to what was measured."""
-    records, answers = statement["records"], statement["answers"]
-    if records is None:
-        return [f"answers: {answers['queries']:,} noisy answers in {answers['file']}, no records"]
-    rounds = f"{records['rounds']:,} rounds, " if "rounds" in records else ""
-    where = records["weight_column"] or records.get("weight_file")
-    weights = f" with weights in '{where}'" if where else ""
-    held = (
-        f"records: {rounds}{records['distinct']:,} distinct, {records['records_that_decode']:,} decode; "
-        f"{_obedience(records)}{records['rows']:,} rows in {records['file']}{weights}"
+    out.print(
+        f"next:       dpopt report {place} {table} -o report.html (for you alone; without {table} it may be published)"
     )
-    lines = [held]
-    if chosen := records.get("rows_chosen"):
-        lines.append(
-            f"rows: they answer like the weighted records (--weights) within {chosen['distance_per_query']:.3g} rows, root "
-            f"mean square; no rows do within less than {chosen['least_distance_per_query']:.3g}"
-        )
-    fit = statement.get("certificate")
-    if fit is not None:
-        bound = "no bound was sought (--column-generation seeks one)"
-        if fit["frank_wolfe_gap"] is not None:
-            bound = f"the search finds at most {_share(fit['frank_wolfe_gap'], fit)} to gain"
-        if fit["gap"] is not None:
-            bound += f"; at most {_share(fit['gap'], fit)} by {fit['bound_proven_by'] or 'the bound'}"
-        each = 2 * fit["objective"] / max(1, fit["measured_counts"])
-        lines.append(
-            f"fit: {each:.4f} squared standard deviations of noise for each of {fit['measured_counts']:,} measured "
-            f"counts; {bound}"
-        )
-        from dpopt.inference.records.problem import TIME_IS_UP
-
-        if fit.get("stopped") == TIME_IS_UP:
-            lines.append(
-                "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse than "
-                "with more seconds or fewer --records"
-            )
-    return lines
-
-
-def _share(gap: float, fit: Mapping[str, Any]) -> str:
-    """Return a gap as a share of the objective, in words."""
-    return f"{gap / fit['objective']:.2%}" if fit["objective"] > 0 else "nothing"
-
-
-def _obedience(records: Mapping[str, Any]) -> str:
-    if "rules" not in records:
-        return ""
-    return f"{records['records_that_obey_the_rules']:,} obey all {len(records['rules']):,} rules; "
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
@@ -301,6 +276,11 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     if records is None:
         return lines
+    if (statement.get("certificate") or {}).get("stopped") == TIME_IS_UP:
+        lines.append(
+            "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse than "
+            "with more seconds or fewer --records"
+        )
     if records["weight_column"] is None and records["rows"] > MANY_COPIES * records["distinct"]:
         lines.append(
             f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
@@ -381,6 +361,8 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         )
     if (scores := errors.get("scores")) is not None:
         _print_scores(scores)
+    if errors.get("unseen"):
+        _print_unseen(errors["unseen"])
     if errors.get("columns"):
         rows = [
             (
@@ -393,6 +375,26 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         ]
         headings = ("column", "", "mean", "quartile", "median", "quartile")
         print_table(headings, rows, title="numeric columns (NOT private)")
+
+
+def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
+    """Print what synthetic records have and no record of the table, with rules against it."""
+    rows = [
+        (
+            f"{one['share']:.2%}",
+            ", ".join(f"{n} = {v}" for n, v in zip(one["columns"], one["values"], strict=True)),
+        )
+        for one in unseen
+    ]
+    print_table(
+        ("of records", "in no record of the table"), rows, title="unseen values and pairs (NOT private)"
+    )
+    console().print(
+        "Where one is impossible in the world, a rule in the schema forbids it in the next release. A rule is published: never "
+        "declare one because the table lacks something."
+    )
+    for one in unseen:
+        console().print(one["rule"])
 
 
 def _print_scores(scores: Mapping[str, Any]) -> None:

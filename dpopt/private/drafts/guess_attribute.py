@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -66,10 +66,24 @@ _CODE_NAME = re.compile(
     r"(^|[\W_])(zip|plz|post(al|code)?|codes?|icd\d*|id|nr|isco|nace|sbi|type|class|kind|cat|category)([\W_]|$)",
     re.IGNORECASE,
 )
-_WEIGHT_NAME = re.compile(
-    r"wgt|pwt|(^|[\W_])(w|wt|weights?|weging|weegfactor|gewicht|poids|pond\w*|hochrechnung\w*)([\W_\d]|$)",
+_SURVEY_WEIGHT = re.compile(
+    r"wgt|pwt|pweight|survey|sampling|(^|[\W_])(weging|weegfactor|pond\w*|hochrechnung\w*)([\W_\d]|$)",
     re.IGNORECASE,
 )
+_WEIGHT = re.compile(r"(^|[\W_])(w|wt|weights?|gewicht|poids)([\W_\d]|$)", re.IGNORECASE)
+_BODY = re.compile(
+    r"(^|[\W_])(body|birth|k(oe|ö)rper\w*|height|ht|bmi|stature|waist|gr(oe|ö)(ss|ß)e|lengte|taille|kg|lbs?|grams?)([\W_\d]|$)",
+    re.IGNORECASE,
+)
+_SPREAD, _SPREAD_OF_BODIES, _MEANS_OF_BODIES = 4.0, 10.0, (30.0, 250.0)
+_POSTAL_NAME = re.compile(
+    r"(^|[\W_])(plz|postleitzahl|post(al)?[ _-]?codes?|postnr|zip)([\W_]|$|code)", re.IGNORECASE
+)
+_POSTAL, _LONGEST_POSTAL = re.compile(r"[0-9]{5}"), 3
+_ROWS_PER_GROUP, _MOST_GROUPS = (
+    20,
+    1_000,
+)  # rows that a group of codes has on average at least, and groups at most
 _ALL_NINES = re.compile(r"9{2,}")
 
 
@@ -100,11 +114,12 @@ class ColumnValues:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many bins are aimed at, how many values a categorical attribute may have, and how numbers are written."""
+    """How many bins are aimed at, how many values an attribute may have, how numbers are written; names of all columns."""
 
     bins: int
     max_values: int
     decimal: str = "."
+    names: tuple[str, ...] = ()
 
 
 def guess_attribute(column: ColumnValues, limits: Limits) -> Guess:
@@ -117,6 +132,8 @@ def guess_attribute(column: ColumnValues, limits: Limits) -> Guess:
         return _left_out("it holds no value at all")
     if pa.types.is_boolean(kind):
         return Guess(Attribute(column.name, AttributeKind.BOOLEAN, missing=missing), "true and false")
+    if pa.types.is_integer(kind) and _is_postal(column.name, map(str, column.values.to_pylist())):
+        return _text(column, limits)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = np.array([float(value) for value in column.values.to_pylist()])
         return _numeric(column, numbers, column.counts, missing, limits)
@@ -134,6 +151,7 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     present = [text for text in texts.filter(pa.array(tokens)).to_pylist() if text]
     zeros = has_leading_zero(texts)
     numeric = readable[~absent].any() and readable[~absent].all() and not zeros[~absent].any()
+    numeric = numeric and not _is_postal(column.name, texts.filter(pa.array(~absent)).to_pylist())
     dated = None if absent.all() else date_form(texts.filter(pa.array(~absent)))
     if dated is not None or numeric:
         if len(present) > 1:
@@ -239,17 +257,19 @@ def _many_texts(
     medical = all(map(_ICD.fullmatch, counts))
     identifies = found >= _IDENTIFIER_SHARE * rows
     if len(coded) == found and ((medical and found < rows) or not identifies):
-        longest = 3 if medical else max(map(len, counts)) - 1
+        postal = all(map(_POSTAL.fullmatch, counts))
+        longest = 3 if medical else _LONGEST_POSTAL if postal else max(map(len, counts)) - 1
+        most = max(limits.max_values, min(_MOST_GROUPS, rows // _ROWS_PER_GROUP))
         for length in range(longest, 0, -1):
             groups: Counter[str] = Counter()
             for text, number in counts.items():
                 groups[text[:length]] += number
-            if 2 <= len(groups) <= limits.max_values and missing not in groups:
+            if 2 <= len(groups) <= most and missing not in groups:
                 values = tuple(sorted(groups))
                 attribute = Attribute(
                     column.name, AttributeKind.CATEGORICAL, values=values, missing=missing, prefix=length
                 )
-                what = "codes like those of ICD" if medical else "codes"
+                what = "codes like those of ICD" if medical else "postal codes" if postal else "codes"
                 sign = "character" if length == 1 else f"{length} characters"
                 why = f"{what}, {found:,} of them, grouped by their first {sign}"
                 note = f"a synthetic cell holds the group alone, such as {shown(values[0])}"
@@ -264,6 +284,28 @@ def _many_texts(
         f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, "
         f"protect them by --person NAME --rows-per-person K; else group them in the table, or allow them by {more}"
     )
+
+
+def _is_postal(name: str, texts: Iterable[str]) -> bool:
+    """Return whether a column holds postal codes of five digits, by its name and all of its values."""
+    return _POSTAL_NAME.search(name) is not None and all(map(_POSTAL.fullmatch, texts))
+
+
+def _is_survey_weight(
+    name: str, values: NDArray[np.float64], rows: NDArray[np.int64], names: tuple[str, ...]
+) -> bool:
+    """Return whether numbers may say how many people a row stands for; those of bodies and things are weights as well.
+
+    Some names say it alone. Others do unless a name speaks of bodies; then survey weights are positive, differ by a factor of
+    more than 4, and are unlike body weights: a mean of 30 to 250 (kg, lb) and a factor of at most 10.
+    """
+    if _SURVEY_WEIGHT.search(name):
+        return True
+    if not _WEIGHT.search(name) or values[0] <= 0 or any(map(_BODY.search, names)):
+        return False
+    spread, mean = values[-1] / values[0], float(values @ rows) / float(rows.sum())
+    low, high = _MEANS_OF_BODIES
+    return bool(spread > _SPREAD and not (low <= mean <= high and spread <= _SPREAD_OF_BODIES))
 
 
 def _truth_pair(values: list[str]) -> tuple[Value, ...] | None:
@@ -296,7 +338,7 @@ def _numeric(
     if integer and np.abs(values).max() > _EXACT:
         return _left_out("it holds whole numbers beyond 2^53 and looks like an identifier; drop the column")
     check: list[str] = []
-    if _WEIGHT_NAME.search(name):
+    if _is_survey_weight(name, values, rows, limits.names):
         check.append(
             "may be a survey weight: every row counts once, whatever it holds; if it is one, remove the column"
         )

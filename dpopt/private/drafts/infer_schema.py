@@ -126,8 +126,8 @@ class SchemaDraft:
             "draft.html",
             title=f"Draft of a schema: {self.title}",
             file=file,
-            columns=self.columns,
-            to_check=sum(bool(column.check) or column.left_out for column in self.columns),
+            to_check=[column for column in self.columns if column.check or column.left_out],
+            others=[column for column in self.columns if not (column.check or column.left_out)],
             notes=self.notes,
             reading=self.reading,
             rows=f"{self.rows:,}",
@@ -226,7 +226,7 @@ def infer_schema(
         *_notes_on(source),
         *([] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]),
     ]
-    limits = Limits(bins, max_values, source.decimal)
+    limits = Limits(bins, max_values, source.decimal, tuple(source.names))
     attributes, reviews = [], []
     for column in counts:
         values = column.result(getattr(source, "labels", {}).get(column.name, {}))
