@@ -12,10 +12,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dpopt.accounting.budget import protection
-from dpopt.inference.records.problem import TIME_IS_UP
-from dpopt.releases.readme import README
-
 _NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
 
 MANY_COPIES = 2
@@ -236,6 +232,9 @@ def report_release(
     statement: Mapping[str, Any], folder: str | os.PathLike[str], table: object = "TABLE"
 ) -> None:
     """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command."""
+    from dpopt.accounting.budget import protection
+    from dpopt.releases.readme import README
+
     out, privacy, place = console(), statement["privacy"], Path(folder)
     held = statement["records"] or statement["answers"]
     if statement["records"] is None:
@@ -272,6 +271,8 @@ def report_release(
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
     """Return what a reader of the records should know: copies, records that do not decode, fallbacks, lost rounds."""
+    from dpopt.inference.records.problem import TIME_IS_UP
+
     records, certificates = statement["records"], statement.get("certificates")
     lines: list[str] = []
     if records is None:
