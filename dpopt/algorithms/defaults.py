@@ -61,15 +61,15 @@ def usual_workload(schema: Schema, terms: Terms, size: int | None) -> tuple[Work
     """
     if schema.is_binary and len(schema) > MOST_ATTRIBUTES:
         return parse_workload(WIDE, schema), _said(WIDE, f"{len(schema):,} columns of zeros and ones")
-    width = min(WIDTH, len(schema))
-    if width == WIDTH:
-        why = _against_triples(schema, terms, GUESS if size is None else size)
-        width = WIDTH if why is None else 2
-    else:
-        why = None
-    text = f"marginals:{width}"
-    workload = parse_workload(text, schema)
-    shape = f"all {width}-way marginals of {len(schema)} columns, {len(workload):,} cells"
+    text, why = f"marginals:{min(WIDTH, len(schema))}", None
+    if len(schema) < WIDTH or (why := _too_many(schema)) is None:
+        workload = parse_workload(text, schema)
+        if len(schema) >= WIDTH:
+            why = _against(workload, terms, GUESS if size is None else size)
+    if why is not None:
+        text = "marginals:2"
+        workload = parse_workload(text, schema)
+    shape = f"all {text[-1]}-way marginals of {len(schema)} columns, {len(workload):,} cells"
     return workload, _said(text, shape if why is None else f"{shape}, since {why}")
 
 
@@ -77,16 +77,20 @@ def _said(text: str, because: str) -> str:
     return f"workload: {text} ({because}); --workload takes others"
 
 
-def _against_triples(schema: Schema, terms: Terms, size: int) -> str | None:
-    """Return what speaks against all three-way marginals; None if nothing does."""
+def _too_many(schema: Schema) -> str | None:
+    """Return why there are too many three-way marginals; None if there are not."""
     cells = _cells_of_triples(schema)
     if cells > MOST_CELLS:
         return f"those of three columns have {cells:,} cells, more than {MOST_CELLS:,}"
     sets = sum(comb(len(schema), order) for order in range(1, WIDTH + 1))
     if sets > MOST_SETS:
         return f"there are {sets:,} sets of up to three columns, more than the {MOST_SETS:,} that are measured together"
+    return None
+
+
+def _against(workload: Workload, terms: Terms, size: int) -> str | None:
+    """Return what speaks against measuring all three-way marginals; None if nothing does."""
     try:
-        workload = parse_workload(f"marginals:{WIDTH}", schema)
         plan = plan_of(replace(terms.request(size), options=Projection()), workload)
         predicted = predict(plan, workload)
     except DpoptError:

@@ -246,7 +246,7 @@ def marginals_from_residuals(
     ----------
     residuals : MarginalSet
         Sets of attributes, increasing within each.
-    values : (cells,) float64
+    values : (..., cells) float64
         Their residuals, in records. Sets that are not given have the residual 0.
     marginals : MarginalSet
         Which marginals, over the same domains.
@@ -255,11 +255,12 @@ def marginals_from_residuals(
 
     Returns
     -------
-    (cells of the marginals,) float64
+    (..., cells of the marginals) float64
         In records.
     """
     rows, order = _sorted_rows(residuals, marginals)
-    result = np.empty(marginals.number_of_cells)
+    lead = values.shape[:-1]
+    result = np.empty((*lead, marginals.number_of_cells))
     found = {
         subset: _found(residuals, rows, subset)
         for width in range(1, rows.shape[1] + 1)
@@ -268,17 +269,18 @@ def marginals_from_residuals(
     for group, shape in shapes_of(marginals, order):
         axes = order[group[0], : len(shape)].tolist()
         ordered = [shape[axis] for axis in axes]
-        block = np.full((group.size, *ordered), size / prod(shape))
+        block = np.full((*lead, group.size, *ordered), size / prod(shape))
         for subset, which in found.items():
             if subset[-1] >= len(shape) or not (which[group] >= 0).any():
                 continue
             kept = [ordered[axis] if axis in subset else 1 for axis in range(len(shape))]
             has = np.flatnonzero(which[group] >= 0)
-            part = values[places_of(residuals.starts[which[group[has]]], prod(kept))]
-            block[has] += part.reshape(-1, *kept) * (prod(kept) / prod(shape))
-        back = np.argsort(axes) + 1
+            part = values[..., places_of(residuals.starts[which[group[has]]], prod(kept))]
+            at = (slice(None),) * len(lead) + (has,)
+            block[at] += part.reshape(*lead, has.size, *kept) * (prod(kept) / prod(shape))
+        back = np.argsort(axes) + len(lead) + 1
         places = places_of(marginals.starts[group], prod(shape))
-        result[places] = block.transpose(0, *back).reshape(places.shape)
+        result[..., places] = block.transpose(*range(len(lead) + 1), *back).reshape(*lead, *places.shape)
     return result
 
 
@@ -291,7 +293,7 @@ def summed_over_subsets(
     ----------
     sets : MarginalSet
         Sets of attributes, increasing within each.
-    values : (cells of the sets,) float64
+    values : (..., cells of the sets) float64
     marginals : MarginalSet
         Over the same domains.
     """
@@ -305,7 +307,7 @@ def independent_shares(marginals: MarginalSet, columns: NDArray[np.float64]) -> 
     Parameters
     ----------
     marginals : MarginalSet
-    columns : (sum of codes,) float64
+    columns : (..., sum of codes) float64
         Shares of the codes of each attribute, one attribute after the other, in the order of the marginals' domains.
 
     Examples
@@ -319,7 +321,7 @@ def independent_shares(marginals: MarginalSet, columns: NDArray[np.float64]) -> 
     ones = MarginalSet(marginals.domains, named[:, None].astype(np.int32))
     first = np.repeat(marginals.domains.starts[named] - ones.starts[:-1], ones.cells())
     with np.errstate(divide="ignore"):
-        logs = np.log(columns[first + np.arange(first.size)])
+        logs = np.log(columns[..., first + np.arange(first.size)])
     return np.exp(summed_over_subsets(ones, np.maximum(logs, _LEAST_LOG), marginals))
 
 

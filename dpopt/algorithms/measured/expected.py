@@ -124,16 +124,16 @@ class AskedMarginals:
     def own(self, values: Numbers) -> Numbers:
         """Return the values of the cells of the marginals, given those of the cells of all sets."""
         shift = np.repeat(self.sets.starts[self.places] - self.wholes.starts[:-1], self.wholes.cells())
-        return values[shift + np.arange(shift.size)]
+        return values[..., shift + np.arange(shift.size)]
 
     def deviations(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> Numbers:
         """Return the standard deviations of the errors of all cells (EE-1), in records.
 
         Parameters
         ----------
-        counts : (cells of the sets,) float64
+        counts : (..., cells of the sets) float64
             m_A, in records.
-        scales, precisions : (S,) float64
+        scales, precisions : (..., S) float64
             t_A, and x_A; 0 where nothing is measured.
         size : float
             n.
@@ -148,8 +148,8 @@ class AskedMarginals:
         array([1., 1.])
         """
         cells, held = self.sets.cells(), np.maximum(counts, _FEWEST)
-        prior = np.maximum(size * np.repeat(scales, cells) * held, 1e-100)
-        known = np.repeat(precisions / prices(self.sets), cells)
+        prior = np.maximum(size * np.repeat(scales, cells, axis=-1) * held, 1e-100)
+        known = np.repeat(precisions / prices(self.sets), cells, axis=-1)
         return np.asarray(
             self.own(counts)
             * np.sqrt(summed_over_subsets(self.sets, 1 / ((known + 1 / prior) * held**2), self.wholes))
@@ -157,14 +157,16 @@ class AskedMarginals:
 
     def expected(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> ExpectedError:
         """Return the errors of estimates (EE-2); parameters as of `deviations`."""
-        spread = self.deviations(counts, scales, precisions, size)
-        return self.summed(
-            np.minimum(sqrt(2 / pi) * spread, 2 * self.own(counts)), likely_largest(spread), size
-        )
+        return self.told(self.own(counts), self.deviations(counts, scales, precisions, size), size)
+
+    def told(self, own: Numbers, spread: Numbers, size: float) -> ExpectedError:
+        """Return the errors (EE-2) where cells of `own` records have errors of these standard deviations."""
+        return self.summed(np.minimum(sqrt(2 / pi) * spread, 2 * own), likely_largest(spread), size)
 
     def summed(self, errors: Numbers, largest: float, size: float) -> ExpectedError:
         """Return the figures of absolute errors of cells, in records."""
-        total = float(errors @ np.repeat(self.times, self.wholes.cells())) / size
+        times = np.repeat(self.times.astype(np.float64), self.wholes.cells())
+        total = float((errors * times).sum()) / size
         return ExpectedError(min(1.0, largest / size), total / self.cells, total / 2 / self.marginals)
 
 
@@ -236,18 +238,29 @@ def predict_residuals(
     rho = sum(stage.rho for stage in plan.stages if not stage.distances)
     if plan.replaced:
         rho *= _kept_if_replaced(marginals, sets, plan, rho)
-    found: list[list[ExpectedError]] = []
-    for run in range(max(1, runs)):
-        for seed, level in enumerate(LEVELS, start=1 + run * len(LEVELS)):
-            population = Population.public(sets, seed, density)
-            counts = size * independent_shares(asked.sets, population.shares)
-            scales = population.scales(sets, level)
-            buys = [
-                _bought(marginals, sets, scales, size, rho, order)[places]
-                for order in (sets.attributes.shape[1], 1)
-            ]
-            estimated = [asked.expected(counts, scales[places], x, size) for x in buys]
-            found.append([estimated[0], *_without_data(asked, counts, scales[places], size), estimated[1]])
+    levels = [(seed, level) for seed, level in enumerate(LEVELS * max(1, runs), start=1)]
+    populations = [Population.public(sets, seed, density) for seed, _ in levels]
+    scales = [one.scales(sets, level) for one, (_, level) in zip(populations, levels, strict=True)]
+    counts = size * independent_shares(asked.sets, np.array([one.shares for one in populations]))
+    orders = (sets.attributes.shape[1], 1)
+    buys = [[_bought(marginals, sets, t, size, rho, order)[places] for order in orders] for t in scales]
+    looked = np.array(scales)[:, places]
+    ones = np.where(asked.sets.widths() == 1, 0.0, looked)
+    # Of each population: with all that is bought, with one-way marginals alone, and with nothing (the uniform distribution).
+    spreads = asked.deviations(
+        counts[:, None, :],
+        np.stack((looked, looked, ones), axis=1),
+        np.pad(np.array(buys), ((0, 0), (0, 1), (0, 0))),
+        size,
+    )
+    found = [
+        [
+            asked.told(own, full, size),
+            *_without_data(asked, own, none, size),
+            asked.told(own, single, size),
+        ]
+        for own, (full, single, none) in zip(asked.own(counts), spreads, strict=True)
+    ]
     figures = np.array([[(one.max_error, one.distance) for one in row] for row in found])
     figures[:, :, 1] *= 2 * len(marginals) / marginals.number_of_cells  # mean errors of cells
     own, *others = np.exp(np.log(np.maximum(figures, 1e-300)).mean(axis=0)).tolist()
@@ -291,17 +304,12 @@ def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: MeasuredP
     return float(given.sum() / wanted.sum())
 
 
-def _without_data(
-    asked: AskedMarginals, counts: Numbers, scales: Numbers, size: float
-) -> list[ExpectedError]:
-    """Return the errors of one record of first values, and of the uniform distribution."""
-    own, cells = asked.own(counts), asked.wholes.cells()
+def _without_data(asked: AskedMarginals, own: Numbers, spread: Numbers, size: float) -> list[ExpectedError]:
+    """Return the errors of one record of first values, and of the uniform distribution; `spread` is that of independence."""
+    cells = asked.wholes.cells()
     first = np.zeros(own.size)
     first[asked.wholes.starts[:-1]] = size
     uniform = np.repeat(size / cells, cells)
-    spread = asked.deviations(
-        counts, np.where(asked.sets.widths() == 1, 0.0, scales), np.zeros(len(asked.sets)), size
-    )
     errors = [np.abs(own - first), np.hypot(own - uniform, sqrt(2 / pi) * spread)]
     return [asked.summed(one, float(one.max()), size) for one in errors]
 

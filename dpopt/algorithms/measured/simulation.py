@@ -10,7 +10,6 @@ from statistics import NormalDist
 import numpy as np
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured import driver
 from dpopt.algorithms.measured.expected import predict_residuals
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.prediction import (
@@ -47,6 +46,8 @@ def predict_measured(
         return predict_residuals(plan, workload, runs=runs, density=density)
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
+    from dpopt.algorithms.measured import driver  # compiled kernels: of no use above, and half a second to load
+
     part, measured = _part(plan, workload)
     played = _scaled(measured, ROWS)
     return mean_of_runs(lambda seed: errors_of_run(driver, played, part, seed, density), runs, len(part))

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,7 +46,8 @@ Numbers = NDArray[np.float64]
 CLOSE = 1e-4
 """Gap of the largest error, as a part of it, at which the steps end."""
 MOST_STEPS = 2_000
-_BISECTIONS, _NEWTON = 60, 100
+_STEPS, _NEWTON = 100, 100
+_NOTHING = 1e-300
 _AGREED = 1e-13
 
 SCALES = np.array(
@@ -329,18 +331,31 @@ def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple
 
 
 def _least(program: ResidualProgram) -> Numbers:
-    """Return the precisions (S,) with the least RA-1, by bisection over the price of budget."""
+    """Return the precisions (S,) with the least RA-1: by false positions, in logarithms, of the price at which they cost the budget.
+
+    Where one end of the bracket stays for two steps, what it is off by is halved (Illinois): it moves soon.
+    """
     costs, prices = program.costs, program.prices
-    high = (np.sqrt(costs * prices).sum() / program.budget) ** 2  # spends at most the budget, with any prior
-    low = high
-    while prices @ _bought(program, costs, low) < program.budget:
+
+    def beyond(price: float) -> float:
+        return log(max(float(prices @ _bought(program, costs, price)), _NOTHING) / program.budget)
+
+    price = high = (np.sqrt(costs * prices).sum() / program.budget) ** 2  # spends at most the budget, with any prior
+    low, under = high, min(beyond(high), 0.0)
+    while (over := beyond(low)) < 0:
         low /= 4.0
-    for _ in range(_BISECTIONS):
-        middle = np.sqrt(low * high)
-        low, high = (
-            (middle, high) if prices @ _bought(program, costs, middle) >= program.budget else (low, middle)
-        )
-    precisions = _bought(program, costs, low)
+    moved = 0
+    for _ in range(_STEPS):
+        price = low * (high / low) ** (over / (over - under)) if over > under else low
+        found = beyond(price)
+        if abs(found) < _AGREED or high <= low * (1 + _AGREED):
+            break
+        if found > 0:
+            low, over, under = price, found, under / 2 if moved > 0 else under
+        else:
+            high, under, over = price, found, over / 2 if moved < 0 else over
+        moved = 1 if found > 0 else -1
+    precisions = _bought(program, costs, price)
     return np.asarray(precisions * (program.budget / (prices @ precisions)), np.float64)
 
 
