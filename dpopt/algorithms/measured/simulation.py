@@ -46,7 +46,8 @@ def predict_measured(
         return predict_residuals(plan, workload, runs=runs, density=density)
     if plan.fit is None:
         return _error_of_noise(plan, len(workload))
-    from dpopt.algorithms.measured import driver  # compiled kernels: of no use above, and half a second to load
+    # Compiled kernels: of no use above, and half a second to load.
+    from dpopt.algorithms.measured import driver
 
     part, measured = _part(plan, workload)
     played = _scaled(measured, ROWS)

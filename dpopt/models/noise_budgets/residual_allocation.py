@@ -340,7 +340,8 @@ def _least(program: ResidualProgram) -> Numbers:
     def beyond(price: float) -> float:
         return log(max(float(prices @ _bought(program, costs, price)), _NOTHING) / program.budget)
 
-    price = high = (np.sqrt(costs * prices).sum() / program.budget) ** 2  # spends at most the budget, with any prior
+    # This price spends at most the budget, with any prior.
+    price = high = float((np.sqrt(costs * prices).sum() / program.budget) ** 2)
     low, under = high, min(beyond(high), 0.0)
     while (over := beyond(low)) < 0:
         low /= 4.0
