@@ -59,8 +59,10 @@ def _hear_ctrl_c() -> None:
 
 _hear_ctrl_c()
 if os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1") != "1":
-    # Threads of several processes on the same cores wait for each other: twice the time. Tests of threads name their number.
+    # Threads of several processes on the same cores wait for each other: twice the time, and up to fifty times in BLAS, whose
+    # threads spin. Tests of threads name their number.
     os.environ.setdefault("DPOPT_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _move_checkout_last()
 # Planted defects are recognised by what a check's `assert` says.
 pytest.register_assert_rewrite("tests.boundary.defects")

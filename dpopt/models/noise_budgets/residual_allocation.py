@@ -331,7 +331,7 @@ def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple
 
 
 def _least(program: ResidualProgram) -> Numbers:
-    """Return the precisions (S,) with the least RA-1, by false positions of the price at which they cost the budget (in logarithms).
+    """Return the precisions (S,) with the least RA-1, by false positions of the logarithm of the price that costs the budget.
 
     Where one end of the bracket stays for two steps, what it is off by is halved (Illinois): it moves soon.
     """
