@@ -116,7 +116,7 @@ def judge(
                 f"no model was trained: {schema.attributes[column].name!r} has one value only, or records are few"
             )
     except ImportError:
-        left_out.append("no model was trained: scikit-learn is not installed (pip install 'dpopt[report]')")
+        left_out.append("no model was trained: scikit-learn is not installed (pip install scikit-learn)")
     progress("searching nearest records")
     nearness = compare_nearness(dataset, schema, codes)
     return Judgement(evaluation, columns, pairs, shown, worst, prediction, nearness, left_out)

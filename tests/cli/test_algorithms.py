@@ -49,7 +49,7 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
     assert found["privacy"]["private"] is True
     assert 0 < found["privacy"]["epsilon"] <= 2
     assert f"spent:      epsilon = {found['privacy']['epsilon']:.4f} at delta = 1e-06" in text
-    assert text.splitlines()[-1].startswith(f"next:       dpopt report {out} ")
+    assert text.splitlines()[-2].startswith(f"next:       dpopt report {out} ")
     if algorithm == "noise":
         queries = found["workload"]["queries"]
         assert f"answers: {queries:,} noisy answers in {out / 'answers.csv'}, no records" in text

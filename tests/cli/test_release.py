@@ -31,7 +31,7 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     assert "with weights" not in text
     lines = text.splitlines()
     assert [line.partition(":")[0] for line in lines[:3]] == ["records", "to publish", "spent"]
-    assert lines[-1].startswith(f"next:       dpopt report {tmp_path / 'out'} ")
+    assert lines[-2].startswith(f"next:       dpopt report {tmp_path / 'out'} ")
 
 
 def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:

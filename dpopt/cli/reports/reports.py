@@ -264,9 +264,8 @@ def report_release(
         )
     for line in _remarks(statement):
         out.print(line)
-    out.print(
-        f"next:       dpopt report {place} {table} -o report.html (for you alone; without {table} it may be published)"
-    )
+    out.print(f"next:       dpopt report {place} {table} -o report.html")
+    out.print("            (for you alone; without the table the report may be published)")
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
