@@ -176,7 +176,7 @@ class SyntheticRelease(Shown):
             )
         written, weights = written_table(self.job, self.written)
         schema = self.record_schema
-        numbers = drawn_values(self.values, schema, written, weights)
+        numbers, _ = drawn_values(self.values, schema, written, weights)
         frame: pd.DataFrame = records_table(
             schema, written, weights, weight_name(schema), numbers
         ).to_pandas()
@@ -186,7 +186,7 @@ class SyntheticRelease(Shown):
         """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each."""
         written, weights = written_table(self.job, self.written)
         shares = np.ones(len(written)) if weights is None else weights
-        drawn = drawn_values(self.values, self.record_schema, written, weights)
+        drawn, _ = drawn_values(self.values, self.record_schema, written, weights)
         found = {}
         for place, attribute in enumerate(self.record_schema.attributes):
             if attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None:
@@ -338,15 +338,17 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
         return write_wide(folder, job, records)
     name = f"synthetic.{file_format}"
     written, weights = written_table(job, records)
+    numbers, unordered = drawn_values(values, job.record_schema(), written, weights)
     weight_column = write_records(
         folder / name,
         job.record_schema(),
         written,
         weights=weights,
         format=file_format,
-        numbers=drawn_values(values, job.record_schema(), written, weights),
+        numbers=numbers,
     )
-    return {"file": name, "rows": len(written), "weight_column": weight_column}
+    said = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
+    return {"file": name, "rows": len(written), "weight_column": weight_column, **said}
 
 
 def written_table(

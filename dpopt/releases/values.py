@@ -26,7 +26,8 @@ from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.column_values import ColumnBlocks
 from dpopt.releases.records import SyntheticRecords
-from dpopt.schema.finer import HALVINGS, dividable, finer
+from dpopt.schema.dates import cut_off
+from dpopt.schema.finer import HALVINGS, dividable, finer, limits, orders
 from dpopt.schema.schema import Attribute, Schema
 from dpopt.transcript.released import NoisyAnswers
 
@@ -201,14 +202,74 @@ def measured_values(
 
 def drawn_values(
     values: Values, schema: Schema, written: NDArray[np.int32], weights: NDArray[np.float64] | None
-) -> dict[int, NDArray[np.float64]]:
-    """Return the numbers of measured columns for records that are written, NaN where missing, by the columns' positions."""
+) -> tuple[dict[int, NDArray[np.float64]], int]:
+    """Return the numbers of measured columns for records that are written, NaN where missing, by the columns' positions.
+
+    They obey the rules that order them. With them comes how many records have the representatives of bins in ordered columns,
+    since no numbers in order were found.
+    """
     shares = np.ones(len(written)) if weights is None else weights
     places = {name: schema.names.index(name) for name in values}
-    return {
+    numbers = {
         places[name]: column.drawn(written[:, places[name]], shares, places[name])
         for name, column in values.items()
     }
+    return numbers, put_in_order(numbers, schema, written)
+
+
+def put_in_order(numbers: dict[int, NDArray[np.float64]], schema: Schema, written: NDArray[np.int32]) -> int:
+    """Exchange numbers within their bins, so that they obey the rules which order them; return where that was not possible.
+
+    Two numbers of one bin that are not in order change places: both are as likely as before, given their order. In bins that
+    overlap each goes as far towards the other's place as its bin reaches. A record that is still not in order has the
+    representatives of its bins in these columns, for which the rules hold.
+
+    Parameters
+    ----------
+    numbers : dict of int to (r,) float64
+        By the position of a column, NaN where missing. Changed in place.
+    schema : Schema
+    written : (r, d) int32
+        The codes of the same records.
+    """
+    found = orders(schema)
+    ordered = sorted({place for one in found for place in (one.less, one.more)})
+    least, most, middle, kept = {}, {}, {}, {}
+    for place in ordered:
+        attribute, codes = schema.attributes[place], written[:, place]
+        stated = _as_written(attribute, np.array(attribute.representatives))
+        low, high = (stated, stated) if place not in numbers else _reach(attribute)
+        least[place], most[place], middle[place] = (
+            np.append(one, np.nan)[codes] for one in (low, high, stated)
+        )
+        kept[place] = _as_written(attribute, numbers.get(place, middle[place]))
+    for _ in ordered[1:]:
+        for one in found:
+            first, second = kept[one.less], kept[one.more]
+            rows = np.flatnonzero(first > second)
+            before = first[rows]
+            first[rows] = np.maximum(second[rows], least[one.less][rows])
+            second[rows] = np.minimum(before, most[one.more][rows])
+    broken = np.zeros(len(written), dtype=np.bool_)
+    for one in found:
+        broken |= one.broken(kept[one.less], kept[one.more])
+    for place in set(ordered) & set(numbers):
+        numbers[place] = np.where(broken, middle[place], kept[place])
+    return int(broken.sum())
+
+
+def _reach(attribute: Attribute) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the greatest number of each bin that is written, (bins,)."""
+    edges = limits(attribute)
+    last = edges[1:] - 1 if attribute.integer else np.append(np.nextafter(edges[1:-1], edges[:-2]), edges[-1])
+    return edges[:-1], _as_written(attribute, last)
+
+
+def _as_written(attribute: Attribute, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers as files hold them: of dates without what their form leaves out."""
+    if attribute.date_format is None:
+        return numbers.copy()
+    return cut_off(numbers, attribute.date_format)
 
 
 def check_values(measurement: ColumnSums, values: NoisyAnswers) -> None:

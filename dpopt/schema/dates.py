@@ -6,6 +6,9 @@ import datetime as dt
 import math
 import re
 
+import numpy as np
+from numpy.typing import NDArray
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PARTS = {"Y": r"\d{4}", "m": r"\d{1,2}", "d": r"\d{1,2}", "H": r"\d{1,2}", "M": r"\d{2}", "S": r"\d{2}"}
 _ORDER = "YmdHMS"
@@ -57,6 +60,21 @@ def date_number(text: str, form: str) -> float:
     found = {name: int(number) for name, number in match.groupdict().items()}
     given = [found.get(part, 1 if part in "md" else 0) for part in _ORDER]
     return (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]  # six numbers
+
+
+def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:
+    """Return seconds without what a format does not hold, NaN as it is: those of their texts (`date_text`).
+
+    Examples
+    --------
+    >>> cut_off(np.array([86400.0 + 3600, np.nan]), "%d-%m-%Y")
+    array([86400.,    nan])
+    """
+    unit = dict(zip(_ORDER, "YMDhms", strict=True))[max(re.findall("%(.)", form), key=_ORDER.index)]
+    given, found = ~np.isnan(numbers), numbers.copy()
+    moments = np.floor(numbers[given]).astype(np.int64).astype("datetime64[s]").astype(f"datetime64[{unit}]")
+    found[given] = moments.astype("datetime64[s]").astype(np.int64)
+    return found
 
 
 def date_text(number: float, form: str) -> str:

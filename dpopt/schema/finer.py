@@ -7,11 +7,15 @@ of its ends. So a long tail is divided near its beginning, where most of it lies
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.schema.rules.formula import ORDERS, Comparison
+from dpopt.schema.rules.rule import Ordering, Rule
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 HALVINGS = 8
@@ -94,7 +98,8 @@ def finer(attribute: Attribute) -> Attribute:
 def dividable(schema: Schema) -> list[int]:
     """Return the positions of the numeric attributes of which some bin holds several numbers.
 
-    Columns that a rule compares by representatives are left out: the rule holds for those numbers, and not for all others.
+    Columns that a rule compares by representatives are left out, but for orders (`orders`): the rule holds for those numbers,
+    and not for all others.
     """
     fixed = _compared(schema)
     return [place for place in _of_several_numbers(schema) if schema.attributes[place].name not in fixed]
@@ -117,8 +122,64 @@ def _of_several_numbers(schema: Schema) -> list[int]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a rule says by representatives: numbers of one column are below those of another, or equal, where both are given.
+
+    Attributes
+    ----------
+    less, more : int
+        The positions of the columns, both of whole numbers, of others, or of dates in one form.
+    strict : bool
+        They are not equal.
+    """
+
+    less: int
+    more: int
+    strict: bool
+
+    def broken(self, less: _Numbers, more: _Numbers) -> NDArray[np.bool_]:
+        """Return where numbers, NaN for missing ones, are not in order, (r,)."""
+        return less >= more if self.strict else less > more
+
+
+def orders(schema: Schema) -> list[Order]:
+    """Return the orders of two columns that whole rules state by representatives: `ordered`, or `compare` of two names.
+
+    Examples
+    --------
+    >>> from dpopt.schema import Rule, compare
+    >>> ages = [Attribute(name, AttributeKind.NUMERIC, edges=(0, 10, 20)) for name in "ab"]
+    >>> orders(Schema(tuple(ages), rules=(Rule(compare("a", ">", "b", by="representative")),)))
+    [Order(less=1, more=0, strict=True)]
+    """
+    return [one for rule in schema.rules for one in _orders_of(rule, schema)]
+
+
+def _orders_of(rule: Rule, schema: Schema) -> list[Order]:
+    form = rule.form
+    if not isinstance(form, Ordering | Comparison) or form.by != "representative":
+        return []
+    if isinstance(form, Ordering):
+        pairs, strict = list(combinations(form.attributes, 2)), form.strict
+    else:
+        by_sign = {coefficient: name for coefficient, name in form.terms() if isinstance(name, str)}
+        if form.relation not in ORDERS or len(form.terms()) != 2 or set(by_sign) != {1, -1}:
+            return []
+        pair = by_sign[1], by_sign[-1]
+        pairs, strict = [pair if "<" in form.relation else pair[::-1]], "=" not in form.relation
+    kinds = {schema.attributes[schema.index(name)] for pair in pairs for name in pair}
+    if len({(one.integer, one.date_format) for one in kinds}) > 1:
+        return []
+    return [Order(schema.index(less), schema.index(more), strict) for less, more in pairs]
+
+
 def _compared(schema: Schema) -> set[str]:
-    return set(_compared_as_written(schema.to_json()["rules"])) if schema.rules else set()
+    if not schema.rules:
+        return set()
+    written: Any = schema.to_json()["rules"]
+    others = [text for text, rule in zip(written, schema.rules, strict=True) if not _orders_of(rule, schema)]
+    return set(_compared_as_written(others))
 
 
 def _compared_as_written(rules: object, *, inside: bool = False) -> Iterator[str]:

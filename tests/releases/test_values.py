@@ -26,9 +26,9 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Progress
-from dpopt.releases.values import VALUES_SHARE, ValuesPlan
+from dpopt.releases.values import VALUES_SHARE, ValuesPlan, put_in_order
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare
-from dpopt.schema.finer import fixed_by_rules
+from dpopt.schema.finer import fixed_by_rules, limits, orders
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 SCHEMA = Schema(
@@ -93,27 +93,112 @@ def test_what_has_one_number_in_each_bin_pays_nothing() -> None:
     assert ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.THEOREM), ADD_REMOVE, None) is None
 
 
-def test_columns_that_a_rule_compares_as_they_are_written_keep_their_representatives() -> None:
-    rule = Rule(compare("visits", "<=", "age", by="representative", missing="holds"))
-    made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(rule,)), BUDGET, ADD_REMOVE, None)
+def test_columns_that_a_rule_compares_otherwise_than_by_order_keep_their_representatives() -> None:
+    twice = Rule(compare([(2, "visits")], "<=", "age", by="representative", missing="holds"))
+    made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(twice,)), BUDGET, ADD_REMOVE, None)
     assert made is not None
     assert made.columns == ("cost",)
-    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(rule,))) == [
+    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(twice,))) == [
         "age"
     ]  # bins of visits hold one number each
-    free = Rule(compare("visits", "<=", "age", by="every value", missing="holds"))
-    made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(free,)), BUDGET, ADD_REMOVE, None)
-    assert made is not None
-    assert made.columns == ("age", "cost")
-    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(free,))) == []
+    for by in ("representative", "every value"):
+        free = Rule(compare("visits", "<=", "age", by=by, missing="holds"))
+        made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(free,)), BUDGET, ADD_REMOVE, None)
+        assert made is not None
+        assert made.columns == ("age", "cost")
+        assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(free,))) == []
 
 
 def test_an_owner_is_warned_of_numbers_that_a_rule_keeps_at_the_middle_of_bins() -> None:
-    rule = Rule(compare("visits", "<=", "age", by="representative", missing="holds"))
+    rule = Rule(compare([(2, "visits")], "<=", "age", by="representative", missing="holds"))
     asked: dict[str, Any] = {"n": 500, "epsilon": 1.0, "predict": False, "algorithm": "projection"}
     warned = plan(Schema(SCHEMA.attributes, rules=(rule,)), "marginals:1", **asked).remarks
     assert [one for one in warned if "numbers of 'age' stand at the representatives" in one]
     assert not [one for one in plan(SCHEMA, "marginals:1", **asked).remarks if "representatives" in one]
+
+
+STAYS = {
+    "dpopt_schema": 1,
+    "attributes": [
+        {
+            "name": name,
+            "type": "date",
+            "format": "%Y-%m-%d",
+            "edges": [f"2020-{month:02d}-01" for month in (1, *months)] + ["2020-12-31"],
+            "missing": "",
+        }
+        for name, months in (("admitted", (3, 5, 8)), ("moved", (2, 6, 8)), ("left", (3, 5, 8)))
+    ],
+    "rules": [{"ordered": ["admitted", "moved", "left"], "by": "representative"}],
+}
+
+
+def test_dates_that_a_rule_orders_are_drawn_within_bins_and_in_order(tmp_path: Path) -> None:
+    """Every record by its dates as written; bins of "moved" overlap those of the others."""
+    generator = np.random.default_rng(3)
+    days = np.sort(generator.integers(0, 360, (800, 3)), axis=1)
+    table = pd.DataFrame(
+        (np.datetime64("2020-01-01") + days).astype(str), columns=["admitted", "moved", "left"]
+    )
+    table.loc[::9, "moved"] = ""
+    schema = Schema.from_json(STAYS)
+    assert len(orders(schema)) == 3
+    made = release_table(
+        table,
+        schema,
+        "marginals:1",
+        out=tmp_path / "out",
+        epsilon=3.0,
+        delta=1e-9,
+        algorithm="projection",
+        predict=False,
+        n0=800,
+    )
+    written = pd.read_csv(tmp_path / "out" / "synthetic.csv", parse_dates=["admitted", "moved", "left"])
+    for less, more in (("admitted", "moved"), ("moved", "left"), ("admitted", "left")):
+        assert not (written[less] > written[more]).any()
+    assert written["admitted"].nunique() > 100
+    assert written["left"].nunique() > 100
+    codes = made.written.rows() if made.job.rows is not None else made.written.distinct
+    read = read_table(
+        pd.read_csv(tmp_path / "out" / "synthetic.csv", dtype=str, keep_default_na=False), schema
+    )
+    assert np.array_equal(np.stack(read._columns, axis=1), codes)  # each date lies in the bin of its record
+    assert "rows_at_representatives_by_rules" not in made.statement["records"]
+
+
+def test_exchanged_numbers_stay_in_their_bins_and_what_cannot_be_ordered_has_representatives() -> None:
+    """All pairs of bins that overlap, whole numbers and others, against the rule record by record."""
+    for integer in (True, False):
+        for strict in (True, False):
+            attributes = tuple(
+                Attribute(name, AttributeKind.NUMERIC, edges=edges, integer=integer, missing="?")
+                for name, edges in (("a", (0, 4, 9, 20)), ("b", (0, 5, 20)))
+            )
+            rule = Rule(compare("a", "<" if strict else "<=", "b", by="representative", missing="holds"))
+            schema = Schema(attributes, rules=(rule,))
+            written = np.array([[a, b] for a in range(4) for b in range(3)] * 200, dtype=np.int32)
+            written = written[~schema.circuit().broken(written).any(axis=1)]
+            generator = np.random.default_rng(5)
+            numbers = {}
+            for place, attribute in enumerate(attributes):
+                edges, codes = limits(attribute), written[:, place]
+                low, width = np.append(edges[:-1], np.nan)[codes], np.append(np.diff(edges), np.nan)[codes]
+                drawn = low + width * generator.random(len(written))
+                numbers[place] = np.floor(drawn) if integer else drawn
+            drawn_before = [column.copy() for column in numbers.values()]
+            fallen = put_in_order(numbers, schema, written)
+            a, b = numbers[0], numbers[1]
+            assert not ((a >= b) if strict else (a > b)).any()
+            assert (fallen > 0) == (strict and integer)
+            for place, attribute in enumerate(attributes):
+                given = ~np.isnan(numbers[place])
+                assert np.array_equal(given, ~np.isnan(drawn_before[place]))
+                code = np.searchsorted(attribute.edges, numbers[place][given], side="right") - 1
+                code = np.minimum(code, len(attribute.edges) - 2)
+                assert np.array_equal(code, written[given, place])
+            right = ~(drawn_before[0] >= drawn_before[1])
+            assert np.array_equal(a[right], drawn_before[0][right], equal_nan=True)
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.95, True, "much", float("nan")])
