@@ -52,7 +52,7 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
     assert text.splitlines()[-2].startswith(f"next:       dpopt report {out} ")
     if algorithm == "noise":
         queries = found["workload"]["queries"]
-        assert f"answers: {queries:,} noisy answers in {out / 'answers.csv'}, no records" in text
+        assert f"answers:    {queries:,} noisy answers in {out / 'answers.csv'}, no records" in text
         assert (out / "answers.csv").read_text().count("\n") == queries + 1
         assert not (out / "synthetic.csv").exists()
     else:
