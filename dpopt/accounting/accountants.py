@@ -36,7 +36,7 @@ LARGEST_CHECKED_RANGE = 4.0  # the GDP constant was checked up to this range
 class Accountant(enum.Enum):
     """Which composition theorem turns charges into (epsilon, delta).
 
-    Privacy: B2, B3, B4, B5, B6 in docs/privacy.md.
+    Privacy: B2, B3, B4, B5, B6 in docs/privacy.
 
     `PURE`: epsilons add up; delta is 0.
 
@@ -102,7 +102,7 @@ class ChargeColumns:
 
         Pure epsilon: size epsilon. zCDP: size^2 rho. Bounded range: the log likelihood ratio of a group is the sum of those of
         its steps, so its range is at most size times theirs. It is applied to each mechanism, before any composition, so every
-        accountant keeps its theorem. Checked by `tests/accounting/test_groups.py`. Privacy: B10 in docs/privacy.md.
+        accountant keeps its theorem. Checked by `tests/accounting/test_groups.py`. Privacy: B10 in docs/privacy.
 
         Source: Dwork and Roth 2014, Theorem 2.2 (pure); Bun and Steinke 2016, Proposition 1.9 (zCDP).
         """
@@ -269,7 +269,7 @@ def heterogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float
 def _pure_mu(epsilons: Floats) -> Floats:
     """Return the mu of pure mechanisms, rounded up.
 
-    mu = 2 Phi^-1(e^eps / (1 + e^eps)) = 2 sqrt(2) erfinv(tanh(eps/2)). Privacy: B6 in docs/privacy.md.
+    mu = 2 Phi^-1(e^eps / (1 + e^eps)) = 2 sqrt(2) erfinv(tanh(eps/2)). Privacy: B6 in docs/privacy.
 
     Source: trade-off functions as in Dong, Roth, Su 2019, Section 2.
     """

@@ -89,7 +89,7 @@ class Budget(Shown):
         The composition theorem that totals are computed by.
     rows_per_person
         The unit of privacy. None: one record. K: one person, to whom at most K records belong, from 1 to 2^20; charges stay
-        those of one record, and totals are those of a group of K (`ChargeColumns.for_groups`). Privacy: B10 in docs/privacy.md.
+        those of one record, and totals are those of a group of K (`ChargeColumns.for_groups`). Privacy: B10 in docs/privacy.
     earlier
         What was spent of it before the plan was made, whose draws the plan may depend on: the number of records, where it
         was measured. Concentrated or pure charges, pure ones except under `ZCDP`; part of every total.
@@ -101,7 +101,7 @@ class Budget(Shown):
     charges' (Bun and Steinke 2016, Lemma 2.3, which asks no more). Under the others epsilon adds up: whatever was drawn, the
     rest is (epsilon, delta)-differentially private for one epsilon, and beside pure mechanisms delta stays (Dwork and Roth
     2014, Theorem B.1). Advanced composition of all charges at once would need parameters fixed beforehand. What is guaranteed
-    is the whole budget (`whole`): what a plan costs depends on the draws. Privacy: C14 in docs/privacy.md. Checked by
+    is the whole budget (`whole`): what a plan costs depends on the draws. Privacy: C14 in docs/privacy. Checked by
     `tests/accounting/test_size.py`.
 
     Raises

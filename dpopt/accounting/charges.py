@@ -18,7 +18,7 @@ LARGEST_PARAMETER = 1e100
 class ChargeKind(enum.Enum):
     """What the parameter of a charge bounds.
 
-    Privacy: B1 in docs/privacy.md.
+    Privacy: B1 in docs/privacy.
 
     `BOUNDED_RANGE`: (largest - smallest log likelihood ratio over the outputs) <= parameter. Implies pure
     differential privacy with the same parameter and (parameter^2 / 8)-zCDP.

@@ -2,12 +2,12 @@
 
 Conversions: all results are rounded outward. An epsilon or delta that comes out is never below the exact value of its
 formula, a rho or mu never above. The conversions hold for whatever neighbouring relation rho or mu was stated
-for, and keep it. Privacy: B7, B8 in docs/privacy.md.
+for, and keep it. Privacy: B7, B8 in docs/privacy.
 
 Sums, which let a total be compared with a budget by a plain `<=`: products are split into pairs of floats without error
 (Dekker 1971), the pairs are added without error (`math.fsum`, Shewchuk 1997), and the one rounding that is left goes up. A
 total that is representable comes out as it is, so ten charges of 1/2 fit a budget of exactly 5; and the result does not
-depend on the order of the charges, so a planner and the ledger always agree. Privacy: B9 in docs/privacy.md.
+depend on the order of the charges, so a planner and the ledger always agree. Privacy: B9 in docs/privacy.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Renyi cost of one outcome, order alpha > 1, with p = 1 - a and F the distributio
     G = ln of the largest E_F' (dF/dF')^alpha over all pairs of bounded range e_t.
 
 The maximum is at one of six corners, G has a closed form, and rho_t = sup over alpha > 1 of r_t(alpha) / alpha is bounded on a
-grid, whatever lies between its points: nothing is left to a search. Privacy: F2, F3 in docs/privacy.md.
+grid, whatever lies between its points: nothing is left to a search. Privacy: F2, F3 in docs/privacy.
 
 What the sup costs: at the orders that a conversion to (epsilon, delta) uses, r_t / alpha is about (1 - exp(-2 eta - c)) of
 a fresh draw's e_t^2 / 8: 0.045 of it at eta = 0.02, 0.19 at 0.1, 0.57 at 0.4, 0.92 at 1.2 with c = 0.1 eta
@@ -70,7 +70,7 @@ def log_outcome_moment(x: Floats, ranges: Floats, eta: float, margin: float, n: 
 
         a [f((alpha-1) D) + (alpha-1) f(-D)] + p [f((alpha-1) E + G) + G + (alpha-1) f(-E)],   f(y) = exp(y) - 1 - y,
 
-    in which no term is negative: nothing cancels, however small 1/n is. Privacy: F3 in docs/privacy.md.
+    in which no term is negative: nothing cancels, however small 1/n is. Privacy: F3 in docs/privacy.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def dqrs_charge(
 ) -> Charge:
     """Return the charge of round t: `draws` queries kept or drawn again, or drawn afresh where that is cheaper.
 
-    Privacy: F1, F2, F3 in docs/privacy.md.
+    Privacy: F1, F2, F3 in docs/privacy.
 
     Raises AccountingError: a parameter out of range.
     """
@@ -188,7 +188,7 @@ def dqrs_charges(
 ) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order; each is that of `dqrs_charge`.
 
-    Privacy: F1, F2, F3 in docs/privacy.md.
+    Privacy: F1, F2, F3 in docs/privacy.
 
     Raises AccountingError: a parameter out of range.
     """

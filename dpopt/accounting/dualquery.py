@@ -6,7 +6,7 @@ neighbouring tables the log likelihood ratio of one draw has a range of at most
     e_t = 2 eta (t - 1) / n   under replace-one,
     e_t = eta (t - 1) / n0    under add-remove with fixed public n0,
 
-and 2^-49 for the sampler from round 2 on. In round 1 it is exactly 0. Privacy: F1 in docs/privacy.md.
+and 2^-49 for the sampler from round 2 on. In round 1 it is exactly 0. Privacy: F1 in docs/privacy.
 
 Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Theorems 4.2 and 4.3 (proofs); Dong, Durfee,
 Rogers 2020 (bounded range of the exponential mechanism).
@@ -145,7 +145,7 @@ def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelat
 def draw_charge(t: int, draws: int, eta: float, n: int, relation: NeighbouringRelation) -> Charge:
     """Return the charge of round t: `draws` independent draws of range `draw_range(t, eta, n, relation)`.
 
-    Privacy: F1 in docs/privacy.md.
+    Privacy: F1 in docs/privacy.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def plan_charges(
 ) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order.
 
-    Privacy: F1 in docs/privacy.md.
+    Privacy: F1 in docs/privacy.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Ledger:
     The whole plan is reserved before anything is drawn, so a run never starts that it could not finish. Each
     charge is spent before its draw is made, and only if it is reserved and unspent. Nothing is ever removed.
     To resume a run, make a new ledger, reserve the same plan and replay `spend`, `substitute` and
-    `mark_not_private` in their order. Privacy: A4 in docs/privacy.md.
+    `mark_not_private` in their order. Privacy: A4 in docs/privacy.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Ledger:
 
         For a draw that has to be repeated because its record on file is torn: the first draw is paid for,
         whether or not anyone saw it, and the second is paid for by a later round that will not take place.
-        Privacy: A5 in docs/privacy.md.
+        Privacy: A5 in docs/privacy.
 
         Raises
         ------

@@ -18,7 +18,7 @@ zCDP, converts: where no release has an epsilon, `renyi` and `zcdp` are the same
 Any one of them is enough, though the owner looks at outputs before choosing the next release; one order for all paths is what
 makes it true.
 
-Privacy: B12 in docs/privacy.md.
+Privacy: B12 in docs/privacy.
 
 Source: Rogers, Roth, Ullman and Vadhan 2016 (adaptively chosen parameters); Feldman and Zrnic 2021 (Renyi filter); Canonne,
 Kamath and Steinke 2020, Proposition 12 (conversion); Kairouz, Oh and Viswanath 2015 (randomized response).
@@ -104,7 +104,7 @@ def pure_rho(epsilon: float) -> float:
     For such a distribution ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4 ln(p / (1 - p))), with w =
     2 epsilon, 2 p - 1 = tanh(epsilon / 2), ln(p / (1 - p)) = epsilon). With t = a - 1 the Renyi divergence of order a is at
     most m + (a - 1) m = a m. It is below epsilon^2 / 2. Checked by `tests/accounting/test_many_releases.py`. Privacy: B11 in
-    docs/privacy.md.
+    docs/privacy.
 
     Source: Kearns and Saul 1998, Lemma 1; Kairouz, Oh and Viswanath 2015.
     """

@@ -36,7 +36,7 @@ def measurement_charge(
 
     Neighbouring relation: `relation`, the one that `sensitivity` holds for. Sensitivity: `sensitivity` in L1, its square
     root in L2. Theorem: discrete Gaussian noise of parameter sigma is (sensitivity / (2 sigma^2))-zCDP; discrete Laplace
-    noise of scale b is (sensitivity / b)-DP. Privacy: C1 in docs/privacy.md. Test: `tests/accounting/test_measurements.py`.
+    noise of scale b is (sensitivity / b)-DP. Privacy: C1 in docs/privacy. Test: `tests/accounting/test_measurements.py`.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def one_way_charge(
     """Return the charge of noisy one-way marginals over `attributes` histograms.
 
     A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one:
-    2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.md.
+    2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.
 
     Raises AccountingError: no attribute, or a scale that is out of range.
     """
@@ -238,7 +238,7 @@ class SizeMeasurement:
 
         Neighbouring relation: add-remove. Sensitivity: 1, since one record more or less changes the number by one. Theorem:
         as for `dpopt.accounting.measurements.measurement_charge`. Checked by `tests/boundary/test_exact_loss_of_sizes.py`
-        over the exact distributions of neighbouring numbers. Privacy: C14 in docs/privacy.md.
+        over the exact distributions of neighbouring numbers. Privacy: C14 in docs/privacy.
         """
         return measurement_charge(
             self.name, 1, self.scale, gaussian=self.gaussian, relation=NeighbouringRelation.ADD_REMOVE

@@ -16,7 +16,7 @@ class NeighbouringRelation(enum.Enum):
     true number of records stays private.
 
     A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4
-    rho). The two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.md.
+    rho). The two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.
     """
 
     REPLACE_ONE = "replace"

@@ -8,7 +8,7 @@ the log likelihood ratio of the selection has a range of at most factor * score_
 
 Round t selects a signed query with probability proportional to exp(c (q(D) - q(Dhat_t))), Dhat_t public; c = eps0 n / 2 under
 replace-one, eps0 n0 under add-remove, so that its range is eps0. T rounds are (T eps0^2 / 8)-zCDP.
-Privacy: E1, E5 in docs/privacy.md.
+Privacy: E1, E5 in docs/privacy.
 
 The authors' published code charges eps0^2 / 2 per round, which is the charge of any eps0-DP mechanism: four times as much.
 
@@ -39,7 +39,7 @@ def selection_charge(round_index: int, range_: Decimal | float, relation: Neighb
 
     Neighbouring relation: `relation`. Sensitivity: `range_`, the largest minus the smallest change of the exponents over the
     candidates, between any two neighbours (see `score_range`). Theorem: an exponential mechanism is range-bounded-range, hence
-    range-DP and (range^2 / 8)-zCDP; 2^-49 is added for the sampler. Privacy: E1 in docs/privacy.md. Test:
+    range-DP and (range^2 / 8)-zCDP; 2^-49 is added for the sampler. Privacy: E1 in docs/privacy. Test:
     `tests/accounting/test_selections.py`.
 
     Parameters
@@ -102,7 +102,7 @@ def score_range(score: str, relation: NeighbouringRelation) -> int:
     The score of a candidate is a distance between its exact counts, a vector in which every record counts in at most one cell,
     and public numbers, less a public penalty: "l1" the sum of the absolute differences, "max" the largest one.
 
-    2, and 4 for "l1" under replace-one. Privacy: E4 in docs/privacy.md.
+    2, and 4 for "l1" under replace-one. Privacy: E4 in docs/privacy.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def score_range(score: str, relation: NeighbouringRelation) -> int:
 def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order: a selection of range eps0 each.
 
-    Privacy: E1, E5 in docs/privacy.md.
+    Privacy: E1, E5 in docs/privacy.
 
     Raises AccountingError: a number out of range.
     """

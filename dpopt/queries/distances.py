@@ -83,7 +83,7 @@ class Distances:
     def sensitivity(self, *, replaced: bool, squared: bool) -> int:
         """Return by how much one record, added or replaced, moves the numbers: the squared L2 distance, or L1.
 
-        Both are upper bounds. Privacy: C18 in docs/privacy.md.
+        Both are upper bounds. Privacy: C18 in docs/privacy.
         """
         moved = UNIT * (1 + replaced)
         return len(self.marginals) * (moved * moved if squared else moved)

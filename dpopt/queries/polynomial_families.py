@@ -150,7 +150,7 @@ class TableFamily:
     def moves(self, unit: float) -> Moves:
         """Return how far neighbours are apart: exactly, over all pairs of records, or for large tables a bound of it.
 
-        Privacy: C9 in docs/privacy.md. Test: `tests/queries/test_polynomial_families.py`.
+        Privacy: C9 in docs/privacy. Test: `tests/queries/test_polynomial_families.py`.
         """
         table = self.units(unit)
         added = int(np.abs(table).sum(axis=1).max())
@@ -254,7 +254,7 @@ class SymmetricFamily:
         """Return how far neighbours are apart: exactly, over all pairs of records.
 
         Of W groups, g of them with one literal: a record added moves the C(W, s) supports of s literals, one replaced C(W, s) +
-        C(W - g + c, s) - 2 C(c, s) for some c. Privacy: C8, C9 in docs/privacy.md. Test:
+        C(W - g + c, s) - 2 C(c, s) for some c. Privacy: C8, C9 in docs/privacy. Test:
         `tests/queries/test_polynomial_families.py`.
         """
         check_norm(self.name, self.norm, unit)
@@ -436,7 +436,7 @@ class FunctionFamily:
     def moves(self, unit: float) -> Moves:
         """Return how far neighbours are apart at most, from the bounds that `within` enforces.
 
-        Privacy: C9 in docs/privacy.md. Test: `tests/queries/test_polynomial_families.py`.
+        Privacy: C9 in docs/privacy. Test: `tests/queries/test_polynomial_families.py`.
         """
         norm, root = self._limits(unit)
         low, high = (np.trunc(one / unit) for one in (self._low, self._high))

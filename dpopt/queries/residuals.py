@@ -10,7 +10,7 @@ and residuals of different sets are orthogonal, so that noise on one says nothin
 is the Kronecker product of n_i I - J.
 
 With noise of variance v on each number of k_A R_A m_A, least squares knows r_A as well as from the counts of m_A with noise of
-variance s_A^2 = v / (k_A N(A))^2 on each. How far a record moves the numbers: C15 in docs/privacy.md.
+variance s_A^2 = v / (k_A N(A))^2 on each. How far a record moves the numbers: C15 in docs/privacy.
 
 Source: Xiao, He, Zhang and Kifer 2023, "An Optimal and Scalable Matrix Mechanism for Noisy Marginals under Convex Loss
 Functions" (ResidualPlanner).
@@ -116,7 +116,7 @@ class Residuals:
         """Return by how much one record, added or replaced, moves the numbers: the squared L2 distance, or L1.
 
         For replaced records it is an upper bound of L1, and of L2 where more than 20 attributes are named; else exact.
-        Privacy: C15 in docs/privacy.md.
+        Privacy: C15 in docs/privacy.
         """
         used = self.marginals.attributes >= 0
         sizes = np.where(used, self.marginals.domains.counts[self.marginals.attributes], 0)

@@ -219,7 +219,7 @@ class Walk(Generic[_Curator]):
     ) -> _Made | None:
         """Return what a charge pays for, from file where it is there; None where it was torn on file, and is lost.
 
-        Privacy: A5 in docs/privacy.md.
+        Privacy: A5 in docs/privacy.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ def _walked(
 def _with_values(
     job: Job, plan: ValuesPlan, outcome: Outcome, records: SyntheticRecords, walk: Walk[CountingCurator]
 ) -> Outcome:
-    """Measure what bins of numeric columns hold, or take it from file. Privacy: C19 in docs/privacy.md."""
+    """Measure what bins of numeric columns hold, or take it from file. Privacy: C19 in docs/privacy."""
     torn: list[str] = []
 
     def measure(measurement: ColumnSums, charge: Charge) -> NoisyAnswers | None:

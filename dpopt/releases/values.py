@@ -2,7 +2,7 @@
 
 The first round halves the bins of each numeric column, and each later one the halves that hold many records beside the noise.
 What a bin holds in all is taken from the synthetic records. So it is the same for every algorithm, after its last step. A round
-that was torn on file is left out. Privacy: C19 in docs/privacy.md.
+that was torn on file is left out. Privacy: C19 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class ValuesPlan:
         return found
 
     def charges(self, relation: NeighbouringRelation) -> list[Charge]:
-        """Return what each round costs. Privacy: C19 in docs/privacy.md."""
+        """Return what each round costs. Privacy: C19 in docs/privacy."""
         moved = _sensitivity(len(self.columns), relation)
         return [
             measurement_charge(_name(number), moved, scale, gaussian=self.gaussian, relation=relation)

@@ -188,7 +188,7 @@ def steps_between(
 
     Add-remove to replace-one: a replacement is a removal and an addition, so two steps: epsilon twice, rho four times.
     Replace-one to add-remove: never. A guarantee for tables of one public size implies nothing for those of others:
-    to publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.md.
+    to publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.
 
     Raises BudgetError if there is no such theorem, or the units are different.
     """

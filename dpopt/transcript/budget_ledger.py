@@ -8,7 +8,7 @@ A reservation is made under a lock, after everything on file has been read and a
 `Ledger.spend` returns for the first time, so before the first draw. Whatever ends a run later leaves its reservation. A last
 line without its end was never followed by a draw, since whoever wrote it did not learn that it is on the disk: the next
 reservation replaces it. Any other line that does not read back as it was written stops everything, since what it held was
-perhaps drawn. Privacy: A8 in docs/privacy.md.
+perhaps drawn. Privacy: A8 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class BudgetLedger(Shown):
         """Put on file what a release costs a group of so many records, once for each reservation; on the disk on return.
 
         A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has to be
-        repeated), the difference is added. Privacy: A8 in docs/privacy.md.
+        repeated), the difference is added. Privacy: A8 in docs/privacy.
 
         Raises
         ------

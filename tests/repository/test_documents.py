@@ -24,7 +24,8 @@ import dpopt
 from tests.cli.command_line import call, demonstration
 from tests.source_code import ROOT, source_files
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+DOCUMENTS = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 ALL_DOCUMENTS = sorted(
     [
         *ROOT.glob("*.md"),
@@ -35,8 +36,7 @@ ALL_DOCUMENTS = sorted(
         ),
     ]
 )
-ROOMS = sorted({file.room for file in source_files()} - {"", "__main__"})
-OTHER_LIBRARIES = {"models.md"}
+OTHER_LIBRARIES = {"models-in-hand.md"}
 """Documents whose code loads CVXPY, PuLP and OR-Tools: run in a process of their own, as these crash others in one process."""
 DEMONSTRATION = ["demo", "--keep", "demo"]  # four documents begin so; it is run once
 EXAMPLES = [
@@ -150,11 +150,6 @@ def test_the_readme_has_the_test_command_and_the_continuous_check_runs_it() -> N
     assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_readme_names_each_room(room: str) -> None:
-    assert f"`{room}`" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 def _command_names() -> list[str]:
     """Return every command as it is typed: ``dpopt plan``, ``dpopt schema check``."""
     import typer
@@ -170,8 +165,8 @@ def _command_names() -> list[str]:
     return leaves(typer.main.get_command(application.application), "dpopt")
 
 
-def test_the_readme_names_each_command() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documents_name_each_command() -> None:
+    text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert len(_command_names()) > 1
     assert [name for name in _command_names() if name not in text] == []
 
@@ -186,8 +181,8 @@ def test_the_architecture_names_each_test_of_the_boundary() -> None:
 def test_the_documents_name_each_solver() -> None:
     from dpopt.solvers.registry import solver_names
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    # What PuLP finds differs from machine to machine; the README names the family.
+    text = (DOCS / "reference" / "solvers.md").read_text(encoding="utf-8")
+    # What PuLP finds differs from machine to machine; the page names the family.
     assert [name for name in solver_names() if name not in text and not name.startswith("pulp-")] == []
     assert "`pulp-gurobi`, `pulp-highs`, ..." in text
 
@@ -204,11 +199,11 @@ def test_blocks_are_found_and_left_out_as_written() -> None:
     assert [shlex.split(line) for line in commands(found[1].text)] == [["dpopt", "plan", "x"]]
 
 
-def test_the_readme_declares_attributes_and_rules_on_them() -> None:
+def test_the_first_release_declares_attributes_and_rules_on_them() -> None:
     from dpopt.schema.rules.rule_json import rule_from_json
     from dpopt.schema.schema import Schema, attribute_from_json
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (DOCS / "start" / "first-release.md").read_text(encoding="utf-8")
     attributes, rules = [block.text.splitlines() for block in blocks(text) if block.language == "json"]
     schema = Schema(
         tuple(attribute_from_json(json.loads(line), number) for number, line in enumerate(attributes)),

@@ -1,4 +1,4 @@
-"""The package of docs/extending.md: built, installed and used by name; and what other packages may do wrong."""
+"""The package of docs/how-to/add-a-solver.md and add-a-model.md: built, installed and used; what others may do wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tests.cli.command_line import refuse, succeed
 from tests.repository.test_documents import blocks
 from tests.source_code import ROOT
 
-PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+HOW_TO = ROOT / "docs" / "how-to"
+PAGE = "\n".join(
+    (HOW_TO / page).read_text(encoding="utf-8") for page in ("add-a-model.md", "add-a-solver.md")
+)
 INSTANCE = "models/best_response/instances/worked-example.toml"
 
 

@@ -1,7 +1,7 @@
-"""The page of privacy proofs and the docstrings that name its numbers, each held against the other.
+"""The pages of privacy proofs and the docstrings that name their numbers, each held against the other.
 
-An entry of docs/privacy.md has a number, a row in the table at its top, files and tests. A docstring points to entries with
-"Privacy: C2, C3 in docs/privacy.md". Read as text and syntax trees; nothing is imported.
+An entry in docs/privacy has a number, a row in the table of index.md, files and tests. A docstring points to entries with
+"Privacy: C2, C3 in docs/privacy". Read as text and syntax trees; nothing is imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ import pytest
 
 from tests.source_code import ROOT, SOURCE, parse
 
-PAGE = ROOT / "docs" / "privacy.md"
+FOLDER = ROOT / "docs" / "privacy"
+GROUPS = dict(
+    zip(
+        "ABCDEF",
+        ("relations-and-order", "composition", "counts", "comparisons", "selections", "dualquery"),
+        strict=True,
+    )
+)
+"""Letter of a group of entries, and its page."""
 RELEASES = {
     "_charged",
     "_charged_for",
@@ -31,8 +39,8 @@ RELEASES = {
 }
 """Methods of a `Door`: whoever calls one of them spends, draws or hands out."""
 _NUMBER = r"[A-Z][1-9]\d*"
-_POINTER = re.compile(rf"Privacy: ((?:{_NUMBER})(?:, {_NUMBER})*) in docs/privacy\.md")
-_ENTRY = re.compile(rf"^### ({_NUMBER})\. (.+)$", re.MULTILINE)
+_POINTER = re.compile(rf"Privacy: ((?:{_NUMBER})(?:, {_NUMBER})*) in docs/privacy")
+_ENTRY = re.compile(rf"^## ({_NUMBER})\. (.+)$", re.MULTILINE)
 _FIELDS = ("Relation", "Cost", "File", "Tests")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -64,7 +72,7 @@ def entries_of(page: str) -> list[Entry]:
     found = []
     places = list(_ENTRY.finditer(page))
     for place, following in zip(places, [*places[1:], None], strict=True):
-        text = page[place.end() : following.start() if following else len(page)].partition("\n## ")[0]
+        text = page[place.end() : following.start() if following else len(page)].partition("\n# ")[0]
         fields = {name: _field(text, name) for name in _FIELDS}
         found.append(
             Entry(
@@ -212,7 +220,7 @@ def _wrong_rows(entries: list[Entry], rows: list[list[str]]) -> list[str]:
         anchor = re.sub(r"[^a-z0-9 -]", "", f"{entry.number}. {entry.title}".lower()).replace(" ", "-")
         fits = (
             len(row) == 6
-            and row[1] == f"[{entry.title}](#{anchor})"
+            and row[1] == f"[{entry.title}]({GROUPS[entry.number[0]]}.md#{anchor})"
             and all(row[2:4])
             and row[4].strip("`") in entry.files
             and row[5].strip("`") in entry.tests
@@ -235,12 +243,19 @@ def _defined_in(path: str) -> frozenset[str]:
 
 
 @cache
+def _pages() -> str:
+    """Return the table of all entries, and the entries of all groups in their order."""
+    names = ("index", *GROUPS.values())
+    return "\n".join((FOLDER / f"{name}.md").read_text(encoding="utf-8") for name in names)
+
+
+@cache
 def _docstrings() -> list[Docstring]:
     return [found for path in sorted(SOURCE.rglob("*.py")) for found in docstrings_of(path)]
 
 
 def test_the_page_and_the_docstrings_agree() -> None:
-    assert problems(PAGE.read_text(encoding="utf-8"), _docstrings()) == []
+    assert problems(_pages(), _docstrings()) == []
 
 
 def test_every_curator_and_every_charge_is_looked_at() -> None:
@@ -260,7 +275,7 @@ Change = Callable[[str], str]
 @pytest.mark.parametrize(
     ("change", "found_wrong"),
     [
-        (lambda page: page.replace("### C5.", "### C55."), "C55: expected C5"),
+        (lambda page: page.replace("## C5.", "## C55."), "C55: expected C5"),
         (lambda page: page.replace("| D1 |", "| D7 |"), "the table and the entries"),
         (
             lambda page: page.replace("::test_they_are_measured_once", "::test_they_are_measured_twice"),
@@ -283,13 +298,13 @@ Change = Callable[[str], str]
         (lambda page: page.replace("**Cost:** none.", "", 1), "it says no cost"),
         (lambda page: page.replace("Distribution: E2.", "Distribution: E99."), "there is no E99"),
         (
-            lambda page: page + "\n### F5. A mechanism that nobody has\n\n**Relation:** both.\n",
+            lambda page: page + "\n## F5. A mechanism that nobody has\n\n**Relation:** both.\n",
             "F5: it says no file",
         ),
     ],
 )
 def test_a_page_that_is_wrong_is_found(change: Change, found_wrong: str) -> None:
-    page = PAGE.read_text(encoding="utf-8")
+    page = _pages()
     assert change(page) != page
     assert any(found_wrong in problem for problem in problems(change(page), _docstrings()))
 
@@ -301,7 +316,7 @@ def test_a_docstring_that_is_wrong_is_found(numbers: tuple[str, ...], found_wron
     chosen = next(place for place, one in enumerate(_docstrings()) if one.must_point)
     changed = [*_docstrings()]
     changed[chosen] = replace_numbers(changed[chosen], numbers)
-    assert any(found_wrong in problem for problem in problems(PAGE.read_text(encoding="utf-8"), changed))
+    assert any(found_wrong in problem for problem in problems(_pages(), changed))
 
 
 def replace_numbers(docstring: Docstring, numbers: tuple[str, ...]) -> Docstring:
@@ -311,6 +326,4 @@ def replace_numbers(docstring: Docstring, numbers: tuple[str, ...]) -> Docstring
 
 def test_an_entry_that_no_docstring_names_is_found() -> None:
     others = [one._replace(numbers=tuple(n for n in one.numbers if n != "D3")) for one in _docstrings()]
-    assert any(
-        "D3: no docstring" in problem for problem in problems(PAGE.read_text(encoding="utf-8"), others)
-    )
+    assert any("D3: no docstring" in problem for problem in problems(_pages(), others))

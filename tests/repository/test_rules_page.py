@@ -18,14 +18,14 @@ from tests.source_code import ROOT
 
 BUILDERS = [name for name in rules.__all__ if name.islower()] + ["Bin"]
 OWNED = ("insured", "owner", "pension")
-PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "rules.md").read_text(encoding="utf-8")
 
 
 def declared() -> Schema:
     """Return the schema of the page's first block of Python."""
     names: dict[str, object] = {}
     first = next(block for block in blocks(PAGE) if block.language == "python")
-    exec(compile(first.text.replace("schema.write", "str"), "docs/rules.md", "exec"), names)
+    exec(compile(first.text.replace("schema.write", "str"), "docs/how-to/rules.md", "exec"), names)
     schema = names["schema"]
     assert isinstance(schema, Schema)
     return schema

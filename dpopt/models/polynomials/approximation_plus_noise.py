@@ -15,7 +15,7 @@ As a linear program: a_j = (x_j^+ - x_j^-) / C(k, j), as CB-5. Its dual, in weig
 
     maximize sum_s y_s f(s)  subject to  sum_s |y_s| <= 1,  |sum_s y_s C(s, j)| <= zeta w_j    AN-4
 
-Source: our own; the best scales of noise: docs/polynomials.md.
+Source: our own; the best scales of noise: docs/research/polynomials.md.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ The dual of CB-1 to CB-3, in weights y_s on the points, with z_j = sum_s y_s C(s
 
 where a kept point 0 counts in the first sum only, and then z_0 = w_0 sign(f(0)) is free of loss.
 
-Source: our own; why sums of coefficients are what noise is proportional to: docs/polynomials.md.
+Source: our own; why sums of coefficients are what noise is proportional to: docs/research/polynomials.md.
 """
 
 from __future__ import annotations

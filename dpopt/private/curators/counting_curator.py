@@ -45,14 +45,14 @@ MEASUREMENTS: Mapping[type, type[Closed]] = {
     ColumnSums: ColumnCounts,
     NumberOfRecords: Closed,
 }
-"""The types of measurements whose charges are proven (docs/privacy.md), and of what each is a measurement."""
+"""The types of measurements whose charges are proven (docs/privacy), and of what each is a measurement."""
 
 
 class Counted(Noised, Protocol):
     """A type of `MEASUREMENTS`: its charge follows from what is public, its value from what is held."""
 
     def charge(self, public: Any, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs, given all that is public of the records (`Closed._public`). Privacy: C1 in docs/privacy.md."""
+        """Return what it costs, given all that is public of the records (`Closed._public`). Privacy: C1 in docs/privacy."""
         ...
 
     def exact(self, held: Any, relation: NeighbouringRelation, threads: int = 2) -> NDArray[np.int64]:
@@ -72,7 +72,7 @@ class CountingCurator(Door[Closed]):
         With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each name is
         measured once.
 
-        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.md.
+        Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class CountingCurator(Door[Closed]):
         return self._measured(measurement, again=again, **where)
 
     def _measured(self, measurement: Counted, *, again: bool, **where: int) -> NoisyAnswers:
-        """Measure once for each name. Privacy: A3, C2 in docs/privacy.md."""
+        """Measure once for each name. Privacy: A3, C2 in docs/privacy."""
         held = MEASUREMENTS.get(type(measurement))
         if held is None or not isinstance(self._dataset, held):
             known = [one.__name__ for one, of in MEASUREMENTS.items() if isinstance(self._dataset, of)]

@@ -9,7 +9,7 @@ holds what its mechanism needs besides the records, and lets out released values
 
 A draw that may have been recalled, and of which there is one for each label, is paid for with `_paid_once`.
 
-What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.md.
+What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _Held = TypeVar("_Held", bound=Closed)
 def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomWords | None = None) -> bool:
     """Return whether draws come from the operating system's words by this project's samplers, and from OpenDP by its own.
 
-    None stands for the default. Decided by exact types, not by what an object says of itself. Privacy: A7 in docs/privacy.md.
+    None stands for the default. Decided by exact types, not by what an object says of itself. Privacy: A7 in docs/privacy.
     """
     exact = sampler is None or (type(sampler) is ExactSampler and sampler.reads_the_system)
     from_the_system = words is None or type(words) is SystemWords
@@ -77,7 +77,7 @@ class Use(TypedDict, total=False):
 class Door(StaysHere, Generic[_Held]):
     """Records, ledger and journal, and the order in which they are used.
 
-    Privacy: A2, A3 in docs/privacy.md.
+    Privacy: A2, A3 in docs/privacy.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Door(StaysHere, Generic[_Held]):
     def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
         """Spend a charge that is on file, when a run is resumed.
 
-        Privacy: A5 in docs/privacy.md.
+        Privacy: A5 in docs/privacy.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Door(StaysHere, Generic[_Held]):
     def _paid_once(self, charge: Charge, what: str = "", *, again: bool = False, **where: int) -> Charge:
         """Spend a charge and put it on file, or with `again` take the one that was recalled; once for each label.
 
-        Privacy: A3, A5 in docs/privacy.md.
+        Privacy: A3, A5 in docs/privacy.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class Door(StaysHere, Generic[_Held]):
     def _noisy(
         self, exact: NDArray[np.int64], measurement: Noised, charge: Charge, **where: int
     ) -> NoisyAnswers:
-        """Add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy.md."""
+        """Add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy."""
         answers = with_noise(
             exact, measurement, charge, self._noise, threads=self._threads, progress=self._progress
         )

@@ -38,7 +38,7 @@ class DqrsCurator(Curator):
     distribution.
 
     Sensitivity: A moves by at most 1/n. Theorem and charge: `dpopt.accounting.dqrs`; a round that would be cheaper if all its
-    queries were drawn afresh draws them afresh and is charged as a round of DualQuery. Privacy: F2, F3, F4 in docs/privacy.md.
+    queries were drawn afresh draws them afresh and is charged as a round of DualQuery. Privacy: F2, F3, F4 in docs/privacy.
     Test: `tests/private/test_dqrs_curator.py`.
 
     Parameters
@@ -94,7 +94,7 @@ class DqrsCurator(Curator):
     def _draw(self, draws: int, charge: Charge) -> SampledQueries:
         """Keep or draw again, put the multiset on file, hand it out; `charge` is on file.
 
-        Privacy: A3, F2 in docs/privacy.md.
+        Privacy: A3, F2 in docs/privacy.
         """
         kept = np.empty(0, dtype=np.int64)
         if charge.kind is ChargeKind.CONCENTRATED:

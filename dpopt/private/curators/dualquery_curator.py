@@ -81,7 +81,7 @@ class Curator(Door[PrivateDataset]):
         """Charge, then draw the queries of the next round.
 
         Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_weights.QueryWeights`. The charge
-        is computed here from the number of records observed, never taken from the caller. Privacy: F1 in docs/privacy.md.
+        is computed here from the number of records observed, never taken from the caller. Privacy: F1 in docs/privacy.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Curator(Door[PrivateDataset]):
     def complete_draw(self) -> SampledQueries:
         """Make the draw of the charge that was recalled without one; nothing had left the curator.
 
-        Privacy: A5, F1 in docs/privacy.md.
+        Privacy: A5, F1 in docs/privacy.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Curator(Door[PrivateDataset]):
         """Draw again for a round whose draw was torn on file, and pay by giving up a later round.
 
         Part of the torn draw may have been seen, so the round is charged a second time. `given_up` is a reserved charge that
-        will never be spent; the ledger refuses unless the total stays within the budget. Privacy: A5, F1 in docs/privacy.md.
+        will never be spent; the ledger refuses unless the total stays within the budget. Privacy: A5, F1 in docs/privacy.
         """
         charge = self._next_charge(draws)
         self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
@@ -118,7 +118,7 @@ class Curator(Door[PrivateDataset]):
 
         Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
         sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). With `again`, the charge was recalled without its
-        values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy.md. Test:
+        values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy. Test:
         `tests/private/test_one_way.py`.
         """
         schema = self._dataset._schema
@@ -146,7 +146,7 @@ class Curator(Door[PrivateDataset]):
         return draw_charge(self._round, draws, float(self._step), self._size, self._ledger.relation)
 
     def _draw(self, draws: int, charge: Charge) -> SampledQueries:
-        """Draw, put the net counts on file, hand them out; `charge` is on file. Privacy: A3, F1 in docs/privacy.md."""
+        """Draw, put the net counts on file, hand them out; `charge` is on file. Privacy: A3, F1 in docs/privacy."""
         signed = self._sampler.draw(self._weights, draws)
         queries, inverse = np.unique(signed // 2, return_inverse=True)
         net = np.zeros(len(queries), dtype=np.int64)

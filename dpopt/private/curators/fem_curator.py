@@ -28,7 +28,7 @@ class FemCurator(Door[PrivateDataset]):
 
     Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the charge
     of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records. Privacy: E5 in
-    docs/privacy.md. Test: `tests/private/test_fem_curator.py`.
+    docs/privacy. Test: `tests/private/test_fem_curator.py`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class FemCurator(Door[PrivateDataset]):
         """Charge, then select a query that these synthetic records (s, d) answer badly.
 
         With `again`, the charge was recalled without its selection, and pays for this one; nothing had left the curator.
-        Privacy: A3, A5, E5 in docs/privacy.md.
+        Privacy: A3, A5, E5 in docs/privacy.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class FemCurator(Door[PrivateDataset]):
     def _selected(
         self, number: int, satisfied: NDArray[np.int64], by: NDArray[np.int64], charge: Charge
     ) -> SelectedQuery:
-        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E5 in docs/privacy.md."""
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E5 in docs/privacy."""
         signed = self._selection.draw(satisfied, by, self._words)
         selected = SelectedQuery(number, signed // 2, signed % 2 == 1, charge)
         return self._released(selected, selected.to_json())

@@ -54,7 +54,7 @@ class MeasuringCurator(CountingCurator):
         -----
         Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented distribution: see
         `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the selection,
-        never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy.md. Test:
+        never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
         `tests/boundary/test_exact_loss.py`.
 
         Raises
@@ -80,7 +80,7 @@ class MeasuringCurator(CountingCurator):
         records: NDArray[np.int32],
         multiplicity: NDArray[np.int64],
     ) -> SelectedMarginal:
-        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E4 in docs/privacy.md."""
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E4 in docs/privacy."""
         total = int(multiplicity.sum())
         scores = self._scores.of(
             selection.candidates, selection.score, records, multiplicity, progress=self._progress

@@ -45,7 +45,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     **Neighbouring relation and sensitivity.** Selections: `dpopt.private.selections.multiplicative_scores`. Measurement of a
     query: 1 under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared L2.
     **Theorem.** As in `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and relation,
-    never taken from the caller. Privacy: C13, E6, E7 in docs/privacy.md. Test:
+    never taken from the caller. Privacy: C13, E6, E7 in docs/privacy. Test:
     `tests/boundary/test_exact_loss.py`.
 
     Parameters
@@ -101,7 +101,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
         """Charge, then select a query that these public answers (m,) miss.
 
-        With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.md.
+        With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     ) -> SelectedMarginal:
         """Charge, then select a marginal that these public answers (cells,) miss; see `select_query`.
 
-        Privacy: E7 in docs/privacy.md.
+        Privacy: E7 in docs/privacy.
         """
         if self._starts is None:
             raise PlanError("this run selects queries")
@@ -148,7 +148,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     def measure(self, chosen: int, *, round: int, again: bool = False) -> NoisyAnswers:  # noqa: A002
         """Charge, then count the chosen query, or the cells of the chosen marginal, and add noise.
 
-        Privacy: C13 in docs/privacy.md.
+        Privacy: C13 in docs/privacy.
 
         Raises
         ------

@@ -49,7 +49,7 @@ class NetCurator(Door[PrivateDataset]):
 
     **Theorem.** Blum, Ligett and Roth 2008 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
     bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from the caller.
-    Privacy: E8, E9 in docs/privacy.md. Test: `tests/boundary/test_exact_loss.py`.
+    Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class NetCurator(Door[PrivateDataset]):
     ) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
 
-        Privacy: A5, E8, E9 in docs/privacy.md.
+        Privacy: A5, E8, E9 in docs/privacy.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class NetCurator(Door[PrivateDataset]):
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
         """Charge, then select a candidate of a list: the net mechanism.
 
-        Privacy: E8 in docs/privacy.md.
+        Privacy: E8 in docs/privacy.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class NetCurator(Door[PrivateDataset]):
     def _selected(
         self, multisets: Multisets, distribution: NetDistribution, charge: Charge
     ) -> SelectedDatabase:
-        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy.md."""
+        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy."""
         targets = self._counts * multisets.records
         counts = draw_multiset(
             multisets, targets, size=self._size, distribution=distribution, source=self._words

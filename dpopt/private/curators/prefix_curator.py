@@ -51,7 +51,7 @@ class PrefixRows:
 
         **Sensitivity.** A record lies in one bin and moves the rows by a column of the triangular matrix: a beginning of the
         weights, so by sum weights^2 at most in squared L2, under add-remove. **Theorem.**
-        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C16 in docs/privacy.md. Test:
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C16 in docs/privacy. Test:
         `tests/private/test_prefix_curator.py`.
 
         Raises
@@ -87,14 +87,14 @@ class PrefixCurator(Door[BinCounts]):
     _charge_of_all: Charge | None = None
 
     def recall_rows(self, charge: Charge, measured: int) -> None:
-        """Take note of the charge on file, and of how many rows were drawn for it. Privacy: A5, C16 in docs/privacy.md."""
+        """Take note of the charge on file, and of how many rows were drawn for it. Privacy: A5, C16 in docs/privacy."""
         self.recall(charge, drawn=False)
         self._charge_of_all, self._measured = charge, measured
 
     def measure_to(self, rows: PrefixRows, last: int) -> NoisyAnswers:
         """Charge all rows of the horizon unless they are paid, then draw those that were not drawn, up to `last`.
 
-        Neighbouring relation, sensitivity and theorem: see `PrefixRows.charge`. Privacy: A3, A5, C16 in docs/privacy.md.
+        Neighbouring relation, sensitivity and theorem: see `PrefixRows.charge`. Privacy: A3, A5, C16 in docs/privacy.
 
         Raises
         ------

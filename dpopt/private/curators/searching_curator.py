@@ -91,7 +91,7 @@ class IntervalSearch(_Search):
         return search_name(self.number)
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs; see `search_charge`. Privacy: D1 in docs/privacy.md."""
+        """Return what it costs; see `search_charge`. Privacy: D1 in docs/privacy."""
         return search_charge(
             self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation
         )
@@ -112,7 +112,7 @@ def search_charge(
 
     **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
     depend on those before (Blum, Ligett and Roth 2011, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
-    docs/privacy.md. Test: `tests/boundary/test_exact_loss.py`.
+    docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
     """
     single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)
     return replace(single, count=comparisons)
@@ -149,7 +149,7 @@ class MedianCut(_Search):
         vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in squared L2.
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may depend on
-        those before. Privacy: C1, D2 in docs/privacy.md. Test: `tests/boundary/test_exact_loss.py`.
+        those before. Privacy: C1, D2 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
         """
         if not self.comparisons:
             return None
@@ -200,7 +200,7 @@ class SearchingCurator(CountingCurator):
         step; the last bin of the domain if no comparison says so. A function of the outcomes alone.
 
         Neighbouring relation, sensitivity and theorem: `dpopt.private.curators.searching_curator.search_charge`. The charge is
-        computed here, from what is searched. Privacy: D1 in docs/privacy.md.
+        computed here, from what is searched. Privacy: D1 in docs/privacy.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class SearchingCurator(CountingCurator):
         with one bin along the axis stays whole.
 
         Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here. Privacy: D2 in
-        docs/privacy.md.
+        docs/privacy.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class SearchingCurator(CountingCurator):
         """Charge what is reserved and unspent, and draw nothing.
 
         How many searches are made, and of how many comparisons, depends on the table through noisy outcomes, so that all that
-        were reserved are charged. Privacy: D3 in docs/privacy.md.
+        were reserved are charged. Privacy: D3 in docs/privacy.
         """
         for charge in self._ledger.unspent:
             self._charged(charge)
@@ -260,7 +260,7 @@ class SearchingCurator(CountingCurator):
     def _charged_for(self, what: _Search, charge: Charge | None, needed: int) -> Charge | None:
         """Spend the charge of a search that can be made; None costs nothing, since nothing is compared.
 
-        Privacy: A3, D1, D2 in docs/privacy.md.
+        Privacy: A3, D1, D2 in docs/privacy.
         """
         if self._dataset._bins_of_a_record != 1:
             raise PlanError("ranges and boxes of nodes are not searched; an edge may count twice in one")
@@ -295,7 +295,7 @@ class SearchingCurator(CountingCurator):
         return add_noise(exact, what.scale)
 
     def _found(self, what: _Search, places: NDArray[np.int64], charge: Charge | None) -> NoisySearch:
-        """Put what was found on file, then hand it out. Privacy: A3, D1, D2 in docs/privacy.md."""
+        """Put what was found on file, then hand it out. Privacy: A3, D1, D2 in docs/privacy."""
         distribution = DISCRETE_GAUSSIAN if what.gaussian else DISCRETE_LAPLACE
         found = NoisySearch(what.name, places, distribution, what.scale, charge)
         return self._released(found, found.to_json())

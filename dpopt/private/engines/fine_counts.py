@@ -1,6 +1,6 @@
 """Counts of finer bins of numeric columns: the table is read once more, by a schema with these bins, by its own engine.
 
-Privacy: C19 in docs/privacy.md.
+Privacy: C19 in docs/privacy.
 """
 
 from __future__ import annotations

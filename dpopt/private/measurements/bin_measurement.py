@@ -69,7 +69,7 @@ class GroupSums(_Measurement):
 
         **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in L1 and
         sqrt 2 in L2 under replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C5 in
-        docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
+        docs/privacy. Test: `tests/private/test_bin_curator.py`.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class SortedCounts(_Measurement):
         farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al. 2010, Proposition
         3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. With `ranked`: the same in L1, but
         both ends of an edge may count in one number: the squared L2 is 4, and 8 under replace-one. **Theorem.**
-        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.md. Test:
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy. Test:
         `tests/private/test_bin_curator.py`.
         """
         together = self.gaussian and self.ranked is not None
@@ -157,7 +157,7 @@ class BinsInUse(_Measurement):
 
         **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both relations.
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for Gaussian
-        noise. Privacy: C1, C7 in docs/privacy.md. Test: `tests/private/test_bin_curator.py`.
+        noise. Privacy: C1, C7 in docs/privacy. Test: `tests/private/test_bin_curator.py`.
         """
         sensitivity = bins_of_a_record**2 if self.gaussian else bins_of_a_record
         return noise_charge(self, sensitivity, relation)

@@ -58,7 +58,7 @@ class ColumnSums:
         counts in at most one interval of each of `columns` columns: as much in L1, and in squared L2, under add-remove, and
         twice that under replace-one.
 
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C19 in docs/privacy.md.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C19 in docs/privacy.
         Test: `tests/private/test_column_curator.py`.
 
         Parameters

@@ -89,7 +89,7 @@ class ListCounts(_Conjunctions):
 
         **Sensitivity.** `ListCoefficients.sensitivity`: the largest distance between the counts of neighbours, in L1 for
         Laplace and in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
-        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C10 in docs/privacy.md. Test:
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C10 in docs/privacy. Test:
         `tests/private/test_list_curator.py`.
 
         Raises
@@ -163,7 +163,7 @@ class ConjunctionCounts(_Conjunctions):
         """Return what it costs.
 
         **Sensitivity.** `LiteralGroups.sensitivity`: so many counts differ between neighbours, each by 1 (L1; its root in L2).
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy.md. Test:
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy. Test:
         `tests/private/test_conjunction_curator.py`.
         """
         sensitivity = literals.groups.sensitivity(

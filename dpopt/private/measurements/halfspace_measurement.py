@@ -79,7 +79,7 @@ class Sides(_Noised):
         **Sensitivity.** Of m projections with h directions: m h in L1, and in squared L2, under both relations. A direction
         stands for its antipode too, so |U| = 2 h costs half of Blum, Ligett and Roth, Theorem 6.8.
 
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C11 in docs/privacy.md. Test:
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C11 in docs/privacy. Test:
         `tests/private/test_halfspace_curator.py`.
         """
         _, _, m, h = projections.shape
@@ -116,7 +116,7 @@ class Arcs(_Noised):
         """Return what it costs.
 
         **Sensitivity.** A record lies in one arc of each of the m projections: m under add-remove, 2 m under replace-one, in L1
-        and in squared L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C12 in docs/privacy.md.
+        and in squared L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C12 in docs/privacy.
         Test: `tests/private/test_halfspace_curator.py`.
 
         Raises

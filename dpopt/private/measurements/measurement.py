@@ -80,7 +80,7 @@ class Measurement:
         Of residuals and distances the L1 distance of neighbours, or the square of their L2 distance: `dpopt.queries.residuals`,
         `dpopt.queries.distances`. With a `bound` that is charged, and a larger sensitivity refused.
 
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15, C18 in docs/privacy.md.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15, C18 in docs/privacy.
         Tests: `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
 
         Raises
@@ -169,7 +169,7 @@ class NumberOfRecords(SizeMeasurement):
         """Return what it costs.
 
         **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.
-        Privacy: C1, C12, C14 in docs/privacy.md. Test: `tests/boundary/test_exact_loss_of_sizes.py`.
+        Privacy: C1, C12, C14 in docs/privacy. Test: `tests/boundary/test_exact_loss_of_sizes.py`.
 
         Raises
         ------

@@ -42,7 +42,7 @@ class Noised(Protocol):
 
 
 def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRelation) -> Charge:
-    """Return what a measurement costs, by `measurement_charge`: name and noise are its own. Privacy: C1 in docs/privacy.md."""
+    """Return what a measurement costs, by `measurement_charge`: name and noise are its own. Privacy: C1 in docs/privacy."""
     return measurement_charge(
         measurement.name, sensitivity, measurement.scale, gaussian=measurement.gaussian, relation=relation
     )
@@ -76,7 +76,7 @@ def with_noise(
     """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.
 
     `progress` is called with the share of the counts that have their noise; how often depends on their number alone.
-    Privacy: C1 in docs/privacy.md.
+    Privacy: C1 in docs/privacy.
     """
     add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace
     values = np.empty_like(exact)

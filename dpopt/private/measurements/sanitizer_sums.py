@@ -92,7 +92,7 @@ class CoefficientSums:
         """Return what it costs.
 
         **Sensitivity.** `family.moves(unit)`: how far the sums of neighbours are apart, in L1 and in L2. **Theorem.**
-        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy.md. Tests:
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy. Tests:
         `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss.py`.
         """
         sensitivity, scale = sensitivity_and_scale(
@@ -160,7 +160,7 @@ def coefficient_sums(
 ) -> NDArray[np.int64]:
     """Return the sums of the coefficients of all records, (N,), in units. Private.
 
-    Their sensitivity is `family.moves(unit)` (Privacy: C9 in docs/privacy.md). No progress is
+    Their sensitivity is `family.moves(unit)` (Privacy: C9 in docs/privacy). No progress is
     reported: the number of steps grows with the number of different records.
 
     Raises

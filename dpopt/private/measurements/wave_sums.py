@@ -70,7 +70,7 @@ class WaveSums:
         **Sensitivity.** A record lies in one bin, and moves each sum by the weight that its bin has there: by the bin's column
         of whole weights, of which the largest L1 norm and the largest squared L2 norm are added up exactly. Replaced, by the
         difference of two columns: at most twice the norm, four times its square. **Theorem.**
-        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C17 in docs/privacy.md. Test:
+        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C17 in docs/privacy. Test:
         `tests/private/test_wave_sums.py`.
 
         Raises

@@ -1,7 +1,7 @@
 """The operating system's generator: the source of all private draws but the noise on counts (`dpopt.private.mechanisms.noise`).
 
 There is no seed. `SeededWords` and `ScriptedWords` exist for tests, simulations on public data and reproducible
-experiments; every ledger that they touch reads infinite (`is_trusted`). Privacy: A7 in docs/privacy.md.
+experiments; every ledger that they touch reads infinite (`is_trusted`). Privacy: A7 in docs/privacy.
 """
 
 from __future__ import annotations

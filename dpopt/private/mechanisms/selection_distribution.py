@@ -2,7 +2,7 @@
 
 exp(-eta D / n) for integer D is correctly rounded, without trust in the machine's exponential.
 
-Privacy: E3 in docs/privacy.md.
+Privacy: E3 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
 
     **Theorem.** Weights proportional to exp(range score / spread) make a range-bounded-range mechanism (Dong, Durfee and Rogers
     2020). The clamp needs no slack; rounding adds less than 2^-59 to the range, for which 2^-49 is charged
-    (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.md.
+    (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.
 
     Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,
     range over all neighbours) and `tests/statistics/test_draws.py`.

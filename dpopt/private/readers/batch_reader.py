@@ -86,7 +86,7 @@ class FirstRowsOfPersons:
 
     **Stability.** Adding or removing all rows of one person leaves what is kept of all others as it is, and changes at most K
     kept rows. Changing that person's rows, also so that they cannot be read any more, takes at most K kept rows away and adds
-    at most K. Privacy: A10 in docs/privacy.md. Test: `tests/private/test_kept_rows.py`.
+    at most K. Privacy: A10 in docs/privacy. Test: `tests/private/test_kept_rows.py`.
     """
 
     def __init__(self, most: int) -> None:

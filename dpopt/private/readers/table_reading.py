@@ -20,7 +20,7 @@ class OnInvalid(enum.Flag):
     """Repairs that are allowed while a table is read; what no repair covers is an error.
 
     Each acts on one record at a time, by that record alone. With OTHER or DROP the reading is *total*: no row ends a run.
-    Privacy: A9 in docs/privacy.md.
+    Privacy: A9 in docs/privacy.
     """
 
     ERROR = 0

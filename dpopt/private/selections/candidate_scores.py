@@ -43,7 +43,7 @@ class CandidateScores(StaysHere):
 
     **Neighbouring relation and sensitivity.** The changes of two marginals' scores differ by at most 2 N under both relations;
     by 4 N for "l1" under replace-one. Penalties are public and move nothing. `dpopt.accounting.selections.score_range` says the
-    same in records. Privacy: E4 in docs/privacy.md. Test: `tests/private/test_candidate_scores.py`.
+    same in records. Privacy: E4 in docs/privacy. Test: `tests/private/test_candidate_scores.py`.
 
     Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time is not
     hidden (known limits). Progress depends on public sizes only.

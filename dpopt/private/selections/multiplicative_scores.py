@@ -61,7 +61,7 @@ class SignedQueryDistribution(SignedDraws):
     public answers move nothing.
 
     **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented distribution and
-    the slack of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in docs/privacy.md. Test:
+    the slack of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in docs/privacy. Test:
     `tests/private/test_multiplicative_scores.py`.
 
     Raises
@@ -116,7 +116,7 @@ class MarginalDistribution(StaysHere):
 
     **Neighbouring relation and sensitivity.** Those of `dpopt.private.selections.candidate_scores.CandidateScores`, by
     `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and distribution:
-    `dpopt.private.mechanisms.selection_distribution.selection_weights`. Privacy: E2, E7 in docs/privacy.md. Test:
+    `dpopt.private.mechanisms.selection_distribution.selection_weights`. Privacy: E2, E7 in docs/privacy. Test:
     `tests/private/test_multiplicative_scores.py`.
 
     Raises

@@ -51,7 +51,7 @@ class QuerySelection(SignedDraws):
 
     **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented distribution and
     the slack of `QueryWeights`; queries that are not held have the weight that they would have. Privacy: E3, E5 in
-    docs/privacy.md.
+    docs/privacy.
 
     Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all
     neighbours).

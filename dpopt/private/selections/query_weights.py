@@ -1,7 +1,7 @@
 """The query player of DualQuery: one exact integer score per query, and exact draws from the weights.
 
 The draws are exact up to a charge of 2**-49; the distribution is in the docstring of `QueryWeights`. Privacy: E3 in
-docs/privacy.md.
+docs/privacy.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class KeptQueries:
     -----
     A query is kept if a uniform real U in [0, 1) lies below its probability a. The first 64 binary digits of U decide, except
     where they lie within a relative 2^-49 of a; there, more digits of both decide. The distribution is exact: no slack is
-    due. The time this takes is not hidden (known limits). Privacy: F4 in docs/privacy.md. Test:
+    due. The time this takes is not hidden (known limits). Privacy: F4 in docs/privacy. Test:
     `tests/private/test_reused_draws.py`.
 
     Raises
@@ -103,7 +103,7 @@ LARGEST_SCORE = 2**60
 
 
 class SignedDraws(StaysHere):
-    """Draws of signed queries with probability proportional to exp(step score / size), exact by E3 of docs/privacy.md.
+    """Draws of signed queries with probability proportional to exp(step score / size), exact by E3 of docs/privacy.
 
     A base query has its score, and its negation an offset less that. Parameters as for `ExponentialTable`, and
 
@@ -210,7 +210,7 @@ class QueryWeights(SignedDraws):
     eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented
     distribution: scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at most
     3 * 2**-53 (1 + 2**-50) of itself, drawn with probability exactly proportional to it by integer arithmetic, for which 2**-49
-    is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.md.
+    is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.
 
     Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
     neighbours) and `tests/statistics/test_draws.py` (chi-square with stated power).

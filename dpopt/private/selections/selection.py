@@ -82,7 +82,7 @@ class Selection:
             )
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
-        """Return what the selection costs. Privacy: E1, E4 in docs/privacy.md."""
+        """Return what the selection costs. Privacy: E1, E4 in docs/privacy."""
         return selection_charge(self.round, self.range, relation)
 
     def spread(self, relation: NeighbouringRelation, total: int) -> int:

@@ -137,7 +137,7 @@ class LiteralGroups:
         """Return the largest number of conjunctions of this size whose counts differ between neighbours, each by 1.
 
         Of W groups, s of them with a single literal: C(W, j) for a record added or removed; for one replaced, the largest over
-        c of C(W, j) + C(W - s + c, j) - 2 C(c, j). Privacy: C8 in docs/privacy.md. Test: `tests/queries/test_literals.py`.
+        c of C(W, j) + C(W - s + c, j) - 2 C(c, j). Privacy: C8 in docs/privacy. Test: `tests/queries/test_literals.py`.
         """
         groups = len(self.sizes)
         every = comb(groups, size)

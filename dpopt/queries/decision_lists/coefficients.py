@@ -93,7 +93,7 @@ class ListCoefficients:
 
         **Add-remove.** The largest norm of what one row counts, over all ways in which its output may change. **Replace-one.**
         Twice that norm; for disjunctions and conjunctions in L2 the largest distance of two rows; for the empty conjunction the
-        largest difference. At least 1. Privacy: C10 in docs/privacy.md. Test:
+        largest difference. At least 1. Privacy: C10 in docs/privacy. Test:
         `tests/queries/test_list_kernels.py`.
         """
         if not 0 <= size <= self.largest_size:

@@ -13,7 +13,7 @@ messages theta_{S, a}(v), whole numbers over a common denominator K,
     K B <= sum_a max_v sum_{S with a} theta_{S, a}(v) + sum_S max_{x_S} (K f_S(x_S) - sum_{a in S} theta_{S, a}(x_a)).
 
 The right-hand side is minimized over whole theta_{S, a}(v) by a block coordinate descent (`dual_bound`); whatever it finds, the
-bound is evaluated anew from the messages alone, in integers. Privacy: C3 in docs/privacy.md.
+bound is evaluated anew from the messages alone, in integers. Privacy: C3 in docs/privacy.
 
 Source: Globerson and Jaakkola 2007, "Fixing max-product" (the descent); Sontag, Globerson and Jaakkola 2011, "Introduction to
 dual decomposition for inference", section 1.5 (the bound). Checked against all pairs of records by

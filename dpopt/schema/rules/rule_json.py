@@ -1,7 +1,7 @@
 """The JSON form of rules, read strictly and written canonically.
 
 A rule is an object with the keys of one form, and a `name` if wanted; a formula is a literal [name, relation, value] or an
-object with the keys of one form. docs/rules.md shows every form.
+object with the keys of one form. docs/how-to/rules.md shows every form.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class SummaryAnswer:
         The estimate, between 0 and 1.
     bound : float
         How far it is off at most, with the probability `confidence`. Under add-remove for tables of at most n0 records; see
-        `docs/summaries.md` for others.
+        `docs/research/sanitizers.md` for others.
     low, high : float
         The exact answer is between them with the same probability.
     approximation : float

@@ -62,7 +62,7 @@ class BoxSampler(StaysHere):
     -----
     **Distribution.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n), so
     the multiset has that distribution exactly, whatever boxes and bounds the earlier rounds led to: they decide how long it
-    takes. All figures are whole numbers, and no logarithm is taken of a random number. Privacy: E9 in docs/privacy.md.
+    takes. All figures are whole numbers, and no logarithm is taken of a random number. Privacy: E9 in docs/privacy.
 
     This is A* sampling (Maddison, Tarlow and Minka 2014) without Gumbels. There, the keys are a Poisson process seen from its
     end: the box with the largest bound plus Gumbel is the next one whose exponential clock rings, at a rate of its number of

@@ -44,7 +44,7 @@ class NetDistribution:
     **Theorem.** Weights proportional to exp(-range distance / spread) make a range-bounded-range mechanism, so it is range-DP
     and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2008 is this with the
     distance max over Q of |Q(D) - Q(D')|). The clamp needs no slack; cutting off adds less than 2^-123 to the range, for which
-    2^-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E8 in docs/privacy.md.
+    2^-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E8 in docs/privacy.
 
     Larger distances never weigh more: two distances that are told apart differ by a factor of at least exp(-r), far more
     than the 2^-126 of the cutting (`MOST_DEPTH` and 64-bit distances see to it).

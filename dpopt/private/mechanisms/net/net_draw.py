@@ -50,7 +50,7 @@ def draw_multiset(
     """Return the counts (A,) of a multiset, with probability exactly proportional to the weight of its distance.
 
     Up to 2^17 multisets are listed, more are searched by branch and bound; which of the two depends on public numbers, and
-    the distribution is the same. Privacy: E8, E9 in docs/privacy.md.
+    the distribution is the same. Privacy: E8, E9 in docs/privacy.
     """
     if multisets.number > MOST_LISTED:
         return BoxSampler(multisets, targets, size=size, distribution=distribution, source=source).draw()

@@ -1,0 +1,79 @@
+"""How Sphinx makes one site of the pages in docs, models and experiments: ``python -m docs``.
+
+The source folder is the whole checkout, so that a link is the same path in the site and in a listing of files.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import dpopt  # noqa: E402 (the checkout is on the path only now)
+from docs.generated import GENERATED  # noqa: E402
+
+project = "dpopt"
+release = version = dpopt.__version__
+author = "the maintainers of dpopt"
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**.md",
+    "models/*.md",
+    "models/*/README.md",
+    "models/notebooks/*.ipynb",
+    "experiments/README.md",
+    "experiments/*/README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+]
+exclude_patterns = ["docs/_build"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+
+# Markdown. Tests run the notebooks and compare what they print.
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"
+suppress_warnings = ["misc.highlighting_failure"]  # examples of files are no complete JSON
+
+# Docstrings of NumPy's form. Single backticks name a thing of the package, or are shown as code.
+autodoc_default_options = {"members": True}
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+default_role = "py:obj"
+
+html_theme = "furo"
+html_title = "dpopt"
+html_copy_source = False
+html_show_sphinx = False
+html_extra_path = ["_root"]  # index.html at the top leads to the start page
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
+copybutton_only_copy_prompt_lines = True
+
+
+def complete(_: Sphinx, docname: str, source: list[str]) -> None:
+    """Append to a page what is made when the site is built."""
+    if docname in GENERATED:
+        source[0] += "\n" + GENERATED[docname]()
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above with Sphinx."""
+    app.connect("source-read", complete)

@@ -1,0 +1,65 @@
+"""What is appended to pages of the site when it is built: lists of pages, the command line, the public names of dpopt."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+
+import dpopt
+
+
+def children(*patterns: str) -> Callable[[], str]:
+    """Return a maker of a hidden table of contents: the pages below this one."""
+    lines = ["```{toctree}", ":hidden:", ":glob:", "", *patterns, "```", ""]
+    return lambda: "\n".join(lines)
+
+
+def command_line() -> str:
+    """Return the commands of dpopt with their options, from the program itself."""
+    from dpopt.cli import application, main
+
+    assert callable(main.main)  # importing the module registers the commands
+    return "\n".join(_commands(typer.main.get_command(application.application), "dpopt"))
+
+
+def _commands(command: Any, words: str) -> Iterator[str]:
+    below = getattr(command, "commands", {})
+    for name in below:
+        yield from _commands(below[name], f"{words} {name}")
+    if below:
+        return
+    context = typer.Context(command, info_name=words)
+    yield f"## {words}\n\n{inspect.cleandoc(command.help)}\n"
+    yield f"```text\n{' '.join([words, *command.collect_usage_pieces(context)])}\n```\n"
+    rows = [_row(parameter, context) for parameter in command.params if not parameter.hidden]
+    if rows:
+        yield "\n".join(["| option | meaning |", "|---|---|", *rows, ""])
+
+
+def _row(parameter: Any, context: typer.Context) -> str:
+    name, meaning = parameter.get_help_record(context) or (parameter.name, parameter.help or "")
+    cells = [" ".join(cell.split()).replace("|", r"\|") for cell in (name, meaning)]
+    return f"| `{cells[0]}` | {cells[1].replace('<', '&lt;')} |"
+
+
+def public_names() -> str:
+    """Return directives for what `dpopt` exports: functions first, then classes."""
+    functions, classes = [], []
+    for name in dpopt.__all__:
+        value = getattr(dpopt, name)
+        if inspect.isclass(value):
+            classes.append(f"## {name}\n\n```{{eval-rst}}\n.. autoclass:: dpopt.{name}\n```\n")
+        elif callable(value):
+            functions.append(f"## {name}\n\n```{{eval-rst}}\n.. autofunction:: dpopt.{name}\n```\n")
+    return "\n".join([*functions, *classes])
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "docs/reference/command-line": command_line,
+    "docs/reference/python": public_names,
+    "experiments/README": children("*/README"),
+    "models/README": children("*/README", "notebooks/*", "INSTANCES"),
+}
