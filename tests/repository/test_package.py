@@ -97,16 +97,27 @@ def _extras(project: dict[str, Any]) -> list[str]:
 def _outside(trees: list[Any]) -> set[str]:
     """Return the distributions whose modules are imported."""
     modules = {name.split(".")[0] for tree in trees for name, _ in imported_names(tree)}
-    modules -= {*sys.stdlib_module_names, "dpopt", "experiments", "tests"}
+    modules -= {*sys.stdlib_module_names, "docs", "dpopt", "experiments", "tests"}
     distributions = packages_distributions()
     return {distributions[module][0].lower() for module in (PARTS.get(name, name) for name in modules)}
 
 
 def test_the_dependencies_are_what_the_code_imports(project: dict[str, Any]) -> None:
     declared = {_name(requirement) for requirement in project["project"]["dependencies"]}
-    optional = {_name(requirement) for requirement in _extras(project)}
+    pages = {_name(requirement) for requirement in project["project"]["optional-dependencies"]["docs"]}
+    optional = {_name(requirement) for requirement in _extras(project)} - pages
     assert declared.isdisjoint(optional)
     assert declared | optional == _outside([file.tree for file in source_files()])
+
+
+def test_the_extra_of_the_documents_is_what_their_site_is_made_of(
+    project: dict[str, Any], checkout: Path
+) -> None:
+    declared = {_name(requirement) for requirement in project["project"]["optional-dependencies"]["docs"]}
+    path = checkout / "docs" / "conf.py"
+    conf = path.read_text(encoding="utf-8")
+    assert [name for name in declared if f'"{name.replace("-", "_")}"' not in conf] == ["sphinx"]
+    assert "sphinx" in _outside([parse(path)])
 
 
 def test_the_extra_of_the_tests_brings_every_other_extra(project: dict[str, Any]) -> None:

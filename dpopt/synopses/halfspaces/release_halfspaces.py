@@ -130,7 +130,7 @@ def halfspaces(
     table : path, DataFrame or (n, d) array
         CSV (also .gz), Parquet or .npy; or in memory. Private.
     margin : float
-        gamma: errors are predicted for queries y (of length 1) with |<x, y>| of at least gamma for all records x.
+        gamma: errors are predicted for queries y (of length 1) with abs(<x, y>) of at least gamma for all records x.
     columns : sequence of str or PointColumns, optional
         Columns of the coordinates; all columns if left out.
     normalise : bool
@@ -141,7 +141,7 @@ def halfspaces(
     schema : Schema or path, optional
         In place of `bounds`: its numeric attributes have the bounds of the columns. Public.
     projected_to, projections, directions : int, optional
-        T, the dimension of the projections; m, how many; and |U|, how many canonical directions each has, antipodes among them.
+        T, the dimension of the projections; m, how many; and how many canonical directions each has, antipodes among them.
         Chosen if left out.
     measured : str
         "sides" (one number for each pair of antipodal directions), "arcs" (a circular tree of bins of angles) or "bins" (its
