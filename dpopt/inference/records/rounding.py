@@ -1,12 +1,11 @@
 """Weighted records as a number of rows without weights: whole copies, and rows that are searched.
 
-Problem (models/projection, PJ-9): of multiplicities m_x of feasible records x, whole numbers of sum N, find those that minimize
+Problem (models/projection, PJ-7): of multiplicities m_x of feasible records x, whole numbers of sum N, find those that minimize
 1/2 sum_j (sum_x m_x q_j(x) - N a_j)^2, where a_j are the answers of the weighted records.
 
 Method: a record of weight w gets floor(N w) rows. The others, fewer than the distinct records, stand at first where systematic
 resampling puts them, and are then replaced by best responses to each other (`fit_records`), so that they may become records of
-which there was none. No rows come closer than `least_distance` (PJ-10). `exact_multiplicities` lets a solver decide which
-of the given records to round up (PJ-7); for few of them.
+which there was none. No rows come closer than `least_distance` (PJ-8).
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import NoSolutionError, ProgramError
+from dpopt.errors import ProgramError
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
-from dpopt.programs.results import NO_LIMITS, SolveLimits
-from dpopt.programs.solver import Solver, why_refused
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
@@ -124,7 +121,7 @@ def searched_rows(problem: FitProblem, start: NDArray[np.int32], seed: int) -> N
 
 
 def least_distance(queries: MarginalSet | Clauses, answers: NDArray[np.float64], number: int) -> float:
-    """Return a lower bound on sum_j (c_j - number a_j)^2 over the counts c of any `number` rows (PJ-10).
+    """Return a lower bound on sum_j (c_j - number a_j)^2 over the counts c of any `number` rows (PJ-8).
 
     Counts are whole: each clause is rounded by itself. Those of a marginal whose answers sum to 1 sum to the number of rows as
     well, so its largest fractions are rounded up.
@@ -150,53 +147,3 @@ def least_distance(queries: MarginalSet | Clauses, answers: NDArray[np.float64],
     kept = np.where(up, 1 - ordered, ordered)
     best = np.where(whole[marginal], kept, nearest[order])
     return float(best @ best)
-
-
-def exact_multiplicities(
-    problem: FitProblem,
-    records: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    number: int,
-    solver: Solver,
-    limits: SolveLimits = NO_LIMITS,
-) -> NDArray[np.int64]:
-    """Return the best multiplicities among floor and ceil of number * weight, by a solver of `MaxCsp` with rules.
-
-    Raises
-    ------
-    ProgramError
-        Too many records, nothing to decide, or a solver that does not take the rule.
-    NoSolutionError
-        The solver found none within the limits.
-    """
-    from dpopt.models.best_responses.best_response import read_record
-    from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
-    from dpopt.models.records.projection import rounding_program
-
-    gram, pull = _products(problem, records)
-    written = rounding_program(gram, pull, weights, number)
-    able = accepting_max_csp(solver)
-    refusal = why_refused(able, written.program)
-    if refusal is not None:
-        raise ProgramError(refusal)
-    record, reason = read_record(written.program, able.solve(written.program, limits))
-    if record is None:
-        raise NoSolutionError(f"no rounding was found: {reason}; raise the limits, or round systematically")
-    return written.multiplicities(record)
-
-
-def _products(
-    problem: FitProblem, records: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return K and b of the master problem over these records."""
-    from dpopt.inference.records.columns.columns import MATRIX_UP_TO, Answers, Matrix
-
-    if len(records) > MATRIX_UP_TO:
-        raise ProgramError(
-            f"{len(records):,} records; up to {MATRIX_UP_TO:,} can be rounded so: round systematically, and search from there"
-        )
-    answers = Answers(problem)
-    columns = answers.columns(records)
-    none = answers.columns(np.zeros((0, problem.sizes.size), dtype=np.int32))
-    pull = -answers.along(columns, answers.slopes(none, np.zeros(0)))
-    return Matrix(answers).of(columns), pull
