@@ -29,6 +29,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.column_counts import ColumnCounts
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.threads import USUAL
 from dpopt.transcript.released import NoisyAnswers
 
 MEASUREMENTS: Mapping[type, type[Closed]] = {
@@ -55,7 +56,7 @@ class Counted(Noised, Protocol):
         """Return what it costs, given all that is public of the records (`Closed._public`). Privacy: C1 in docs/privacy."""
         ...
 
-    def exact(self, held: Any, relation: NeighbouringRelation, threads: int = 2) -> NDArray[np.int64]:
+    def exact(self, held: Any, relation: NeighbouringRelation, threads: int = USUAL) -> NDArray[np.int64]:
         """Return what gets noise. Private."""
         ...
 

@@ -17,6 +17,7 @@ from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import LARGEST_LENGTH
+from dpopt.threads import USUAL
 
 
 class ListTable(Declared[PrivateLists, ListCoefficients]):
@@ -124,7 +125,7 @@ class ConjunctionTable(Declared[PrivateDataset, ChosenLiterals]):
         if records._schema.fingerprint() != public.schema.fingerprint():
             raise PrivateDataError("the table was read with other attributes than those of the literals")
 
-    def count(self, most: int, *, threads: int = 2, progress: Progress | None = None) -> None:
+    def count(self, most: int, *, threads: int = USUAL, progress: Progress | None = None) -> None:
         """Count all conjunctions of 1, ..., `most` literals, for the measurements to come; nothing leaves."""
         from dpopt.queries.counting.subset_kernels import count_subsets
 
@@ -172,7 +173,7 @@ class ConjunctionCounts(_Conjunctions):
         return noise_charge(self, sensitivity, relation)
 
     def exact(
-        self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = 2
+        self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = USUAL
     ) -> NDArray[np.int64]:
         """Return the counts. Private."""
         if table._counts is None or len(table._counts) < self.size:

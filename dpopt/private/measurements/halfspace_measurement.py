@@ -15,6 +15,7 @@ from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, o
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.private.tables.closed import Declared
 from dpopt.queries.halfspaces.halfspaces import Projections
+from dpopt.threads import USUAL
 
 
 class ProjectedPoints(Declared[HalfspacePoints, Projections]):
@@ -86,7 +87,7 @@ class Sides(_Noised):
         return noise_charge(self, m * h, relation)
 
     def exact(
-        self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = 2
+        self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = USUAL
     ) -> NDArray[np.int64]:
         """Return the numbers, (m h,): for each projection all directions. Private."""
         from dpopt.private.measurements.halfspace_kernels import count_positive_sides

@@ -19,6 +19,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.distances import Distances
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import Residuals
+from dpopt.threads import USUAL
 
 MOST_RECORDS = 2**40
 """Residuals and distances of so many records fit into 64 bits."""
@@ -115,7 +116,7 @@ class Measurement:
         return found.add_remove if relation is NeighbouringRelation.ADD_REMOVE else found.replace
 
     def exact(
-        self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = 2
+        self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = USUAL
     ) -> NDArray[np.int64]:
         """Return the counts, residuals or distances. Private.
 

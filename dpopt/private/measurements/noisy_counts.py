@@ -16,6 +16,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.dataset import Progress
+from dpopt.threads import USUAL
 from dpopt.transcript.released import NoisyAnswers
 
 CHUNK = 100_000
@@ -70,7 +71,7 @@ def with_noise(
     charge: Charge,
     noise: Noise,
     *,
-    threads: int = 2,
+    threads: int = USUAL,
     progress: Progress | None = None,
 ) -> NoisyAnswers:
     """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.

@@ -26,6 +26,7 @@ from dpopt.queries.polynomial_families import (
     SymmetricFamily,
     TableFamily,
 )
+from dpopt.threads import USUAL
 
 CHUNK = 2**16
 """Sets of variables whose monomials are numbered at a time."""
@@ -105,7 +106,7 @@ class CoefficientSums:
         return measurement_charge(self.name, sensitivity, scale, gaussian=self.gaussian, relation=relation)
 
     def exact(
-        self, table: CoefficientTable, relation: NeighbouringRelation, threads: int = 2
+        self, table: CoefficientTable, relation: NeighbouringRelation, threads: int = USUAL
     ) -> NDArray[np.int64]:
         """Return the sums. Private.
 
@@ -156,7 +157,7 @@ class _Total:
 
 
 def coefficient_sums(
-    dataset: PrivateDataset, family: PolynomialFamily, unit: float, *, threads: int = 2
+    dataset: PrivateDataset, family: PolynomialFamily, unit: float, *, threads: int = USUAL
 ) -> NDArray[np.int64]:
     """Return the sums of the coefficients of all records, (N,), in units. Private.
 

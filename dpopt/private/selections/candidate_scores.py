@@ -15,6 +15,7 @@ from dpopt.private.tables.closed import StaysHere
 from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
+from dpopt.threads import USUAL
 
 GROUP_CELLS = 4_000_000
 """Cells that are counted at a time: bounds the temporary arrays."""
@@ -49,7 +50,7 @@ class CandidateScores(StaysHere):
     hidden (known limits). Progress depends on public sizes only.
     """
 
-    def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = 2) -> None:
+    def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = USUAL) -> None:
         self._dataset = dataset
         self._size = size
         self._threads = threads

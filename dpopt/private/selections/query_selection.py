@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, uniform_below
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS, SignedDraws, whole_of
+from dpopt.threads import USUAL
 
 
 class QuerySelection(SignedDraws):
@@ -73,7 +74,7 @@ class QuerySelection(SignedDraws):
         records: int,
         range_: Decimal,
         units: int,
-        threads: int = 2,
+        threads: int = USUAL,
     ) -> None:
         if records * (size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(

@@ -18,6 +18,7 @@ from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords, uniform_below
 from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.tables.closed import StaysHere
+from dpopt.threads import USUAL
 
 _DIGITS = 60
 _SAFE = 2.0**-49  # the float product below is off by at most 6 * 2**-53 of itself
@@ -217,7 +218,7 @@ class QueryWeights(SignedDraws):
     """
 
     def __init__(
-        self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = 2
+        self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL
     ) -> None:
         super().__init__(len(counts), step, size, threads)
         self._counts = np.ascontiguousarray(counts, dtype=np.int64)

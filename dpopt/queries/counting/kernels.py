@@ -24,13 +24,17 @@ from dpopt.queries.counting.marginal_kernels import count_cells
 from dpopt.queries.counting.packing_kernels import pack_codes
 from dpopt.queries.counting.resolved_kernels import FlatColumns, resolve
 from dpopt.queries.marginal_set import MarginalSet, over_named
-from dpopt.threads import in_threads
+from dpopt.threads import USUAL, in_threads
 
 SATISFIED_CHUNK = 1 << 17
 
 
 def count_on_records(
-    clauses: Clauses, records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer], *, threads: int = 2
+    clauses: Clauses,
+    records: NDArray[np.int32] | BitRecords,
+    sizes: NDArray[np.integer],
+    *,
+    threads: int = USUAL,
 ) -> NDArray[np.int64]:
     """Count, for every clause, the given records of which it is true.
 
@@ -68,7 +72,7 @@ def count_on_records(
     return count_on_columns(list(records.T), sizes, clauses, threads=threads)
 
 
-def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = 2) -> NDArray[np.bool_]:
+def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = USUAL) -> NDArray[np.bool_]:
     """Return for every clause whether it is true of one record.
 
     Parameters
@@ -134,7 +138,7 @@ def shares_on_records(
     sizes: NDArray[np.integer],
     weights: NDArray[np.float64] | None = None,
     *,
-    threads: int = 2,
+    threads: int = USUAL,
 ) -> NDArray[np.float64]:
     """Return the share of the records, or of their weight, of which each query is true.
 
@@ -214,7 +218,7 @@ def weigh_on_records(
     sizes: NDArray[np.integer],
     weights: NDArray[np.float64],
     *,
-    threads: int = 2,
+    threads: int = USUAL,
 ) -> NDArray[np.float64]:
     """Return, for every clause, the weight of the records of which it is true.
 

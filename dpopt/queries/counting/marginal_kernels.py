@@ -16,6 +16,7 @@ from dpopt.arrays import frozen
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.threads import USUAL
 
 __all__ = ["cells_of_columns", "cells_of_records", "count_cells"]
 
@@ -30,7 +31,7 @@ def count_cells(
     columns: Sequence[NDArray[np.integer]],
     *,
     weights: NDArray[np.float64] | None = None,
-    threads: int = 2,
+    threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return how many records, or how much of their weight, lie in every cell.

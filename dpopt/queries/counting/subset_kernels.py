@@ -16,6 +16,7 @@ from dpopt.compilation import copy_into, kernel
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.counting.compiled import population_count
+from dpopt.threads import USUAL
 
 BLOCK_WORDS = 64 * 1024
 """Words of all literals in one block: what stays in the cache while all conjunctions are counted on it."""
@@ -28,7 +29,7 @@ def count_subsets(
     groups: LiteralGroups,
     size: int,
     *,
-    threads: int = 2,
+    threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Return how many records satisfy each conjunction of 1, ..., `size` literals, in the order of `LiteralGroups.numbers`.

@@ -21,6 +21,7 @@ from dpopt.queries.workloads.items import ranks_from_text, ranks_to_text, read_r
 from dpopt.queries.workloads.short_forms import FORMS, ShortForm, is_short_form
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
+from dpopt.threads import USUAL
 
 WORKLOAD_VERSION = 1
 
@@ -129,7 +130,7 @@ class Workload(Shown):
         records: NDArray[np.int32],
         weights: NDArray[np.float64] | None = None,
         *,
-        threads: int = 2,
+        threads: int = USUAL,
     ) -> NDArray[np.float64]:
         """Return the share of the records, or of their weight, of which each query is true.
 
