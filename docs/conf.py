@@ -30,7 +30,6 @@ include_patterns = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    "README.md",
 ]
 exclude_patterns = ["docs/_build"]
 extensions = [
@@ -55,6 +54,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 default_role = "py:obj"
+toc_object_entries = False
 
 html_theme = "furo"
 html_title = "dpopt"

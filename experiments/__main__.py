@@ -19,17 +19,21 @@ ANSWERS: Mapping[str, Mapping[str, str]] = tomllib.loads((HERE / "answers.toml")
 
 
 def answers() -> Iterator[str]:
-    """Yield the list of all experiments."""
-    yield "| experiment | question | answer | command |"
-    yield "|---|---|---|---|"
+    """Yield the list of all experiments: question, answer, first picture, date of the last results, command."""
+    yield "| question | answer | picture | date | command |"
+    yield "|---|---|---|---|---|"
     for name, entry in ANSWERS.items():
         document = HERE / name / "README.md"
-        command = re.search(rf"python -m experiments\.{name}\b[^#\n]*", document.read_text(encoding="utf-8"))
+        text = document.read_text(encoding="utf-8")
+        command = re.search(rf"python -m experiments\.{name}\b[^#\n]*", text)
         if command is None:
             raise ValueError(f"{document} shows no command")
         short = re.split(" --(?:json|document|output) ", command[0])[0].strip()
         answer = _filled(entry["answer"], document)
-        yield f"| [{name}]({name}/README.md) | {entry['question']} | {answer} | `{short}` |"
+        picture = re.search(r"\]\(([^)]+\.(?:svg|png))\)", text)
+        shown = f"[picture]({name}/{picture[1]})" if picture else ""
+        date = max(re.findall(r"\b20\d\d-\d\d-\d\d\b", text))
+        yield f"| [{entry['question']}]({name}/README.md) | {answer} | {shown} | {date} | `{short}` |"
 
 
 def documents() -> Iterator[tuple[Path, str]]:
