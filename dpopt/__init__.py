@@ -41,7 +41,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from dpopt.errors import checked
+from dpopt.errors import checked, checked_constructor
 from dpopt.version import __version__
 
 if TYPE_CHECKING:
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from dpopt.accounting.budget import Budget as Budget
     from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
     from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
-    from dpopt.algorithms.dualquery.plan import DualQueryPlan as DualQueryPlan
-    from dpopt.algorithms.dualquery.planning import make_plan as make_plan
-    from dpopt.algorithms.dualquery.simulation import predict_error as predict_error
     from dpopt.algorithms.evaluate import evaluate as evaluate
     from dpopt.algorithms.options import DQRS as DQRS
     from dpopt.algorithms.options import FEM as FEM
@@ -60,7 +57,6 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import Auto as Auto
     from dpopt.algorithms.options import DualQuery as DualQuery
     from dpopt.algorithms.options import Noise as Noise
-    from dpopt.algorithms.options import PlanRequest as PlanRequest
     from dpopt.algorithms.options import Projection as Projection
     from dpopt.algorithms.options import SepFEM as SepFEM
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
@@ -79,7 +75,6 @@ if TYPE_CHECKING:
     from dpopt.private.readers.read_binary_table import read_binary_table as read_binary_table
     from dpopt.private.readers.read_table import read_table as read_table
     from dpopt.private.readers.table_reading import TableReading as TableReading
-    from dpopt.queries.clauses import Clauses as Clauses
     from dpopt.queries.workloads.workload import Workload as Workload
     from dpopt.queries.workloads.workload import parse_workload as parse_workload
     from dpopt.reports.report import report as report
@@ -111,17 +106,14 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Auto": "dpopt.algorithms.options",
     "Budget": "dpopt.accounting.budget",
     "BudgetLedger": "dpopt.transcript.budget_ledger",
-    "Clauses": "dpopt.queries.clauses",
     "DQRS": "dpopt.algorithms.options",
     "DpoptError": "dpopt.errors",
     "DualQuery": "dpopt.algorithms.options",
-    "DualQueryPlan": "dpopt.algorithms.dualquery.plan",
     "FEM": "dpopt.algorithms.options",
     "MWEM": "dpopt.algorithms.options",
     "NeighbouringRelation": "dpopt.accounting.relations",
     "Noise": "dpopt.algorithms.options",
     "PMW": "dpopt.algorithms.options",
-    "PlanRequest": "dpopt.algorithms.options",
     "Planned": "dpopt.algorithms.planned",
     "Projection": "dpopt.algorithms.options",
     "Rule": "dpopt.schema.rules.rule",
@@ -142,10 +134,8 @@ _PUBLIC_NAMES: dict[str, str] = {
     "histogram": "dpopt.synopses.histograms.release_histogram",
     "infer_schema": "dpopt.private.drafts.infer_schema",
     "intervals": "dpopt.synopses.intervals.release_intervals",
-    "make_plan": "dpopt.algorithms.dualquery.planning",
     "parse_workload": "dpopt.queries.workloads.workload",
     "plan": "dpopt.algorithms.planned",
-    "predict_error": "dpopt.algorithms.dualquery.simulation",
     "prefixes": "dpopt.synopses.histograms.prefixes",
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_synopsis": "dpopt.synopses.any_synopsis",
@@ -177,6 +167,8 @@ def __getattr__(name: str) -> object:
         value: object = getattr(import_module(_PUBLIC_NAMES[name]), name)
         if isinstance(value, FunctionType):
             value = checked(value)
+        elif isinstance(value, type):
+            checked_constructor(value)
     elif name in _ROOMS:
         value = import_module(f"dpopt.{name}")
     else:

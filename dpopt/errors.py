@@ -10,6 +10,7 @@ shown as the keywords of Python that they are (``delta=``, ``predict=False``).
 from __future__ import annotations
 
 import difflib
+import enum
 import functools
 import inspect
 import os
@@ -20,6 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import islice
 from typing import Any, TypeVar
 
 _IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
@@ -71,6 +73,10 @@ class DpoptError(Exception):
 
 class ArgumentError(DpoptError, TypeError):
     """An argument of a kind that a function does not take."""
+
+
+class ChoiceError(ArgumentError, ValueError):
+    """A value that names no member of an enumeration."""
 
 
 class SchemaError(DpoptError, ValueError):
@@ -211,6 +217,78 @@ def checked(function: _Function) -> _Function:
     return typing.cast("_Function", called)
 
 
+def checked_constructor(kind: type) -> None:
+    """Let a class refuse what its constructor does not take, as `checked` has it, where it does not refuse it itself.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Tea:
+    ...     minutes: int
+    >>> checked_constructor(Tea)
+    >>> Tea(minute=3)
+    Traceback (most recent call last):
+    dpopt.errors.ArgumentError: Tea(minute=...): there is no such option; did you mean minutes?
+    """
+    if issubclass(kind, BaseException | enum.Enum):
+        return  # errors take any message, and choices refuse on their own
+    construct: Callable[..., None] = vars(kind)["__init__"]
+    signature = inspect.signature(construct)
+    expected = functools.cache(lambda: types_of(kind))
+
+    @functools.wraps(construct)
+    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+        named = type(self).__name__
+        refuse_unknown(named, kwargs, list(signature.parameters)[1:])
+        try:
+            given = signature.bind(self, *args, **kwargs).arguments
+        except TypeError as wrong:
+            raise ArgumentError(f"{named}(): {wrong}") from None
+        try:
+            construct(self, *args, **kwargs)
+        except DpoptError:
+            raise  # the class says more of what it expects
+        except Exception:
+            check_types(named, given, expected())
+            raise
+        check_types(named, given, expected())
+
+    kind.__init__ = constructed  # type: ignore[method-assign]
+
+
+class _ChoiceType(enum.EnumType):
+    def __call__(cls, *given: object, **named: object) -> Any:
+        """Return the member that a value names."""
+        value = given[0] if len(given) == 1 and not named else given
+        try:
+            return super().__call__(value)
+        except (TypeError, ValueError):
+            members = [str(one.value) for one in cls]  # type: ignore[var-annotated]
+            near = difflib.get_close_matches(value, members) if isinstance(value, str) else []
+            said = f"; did you mean {near[0]}?" if near else ""
+            found = repr(value) if isinstance(value, str) else _of_type(value)
+            raise ChoiceError(
+                f"{cls.__name__}(): found {found}; expected one of {', '.join(members)}{said}"
+            ) from None
+
+
+class Choice(enum.Enum, metaclass=_ChoiceType):
+    """An enumeration that refuses, by ChoiceError, what names no member.
+
+    Examples
+    --------
+    >>> class Tea(Choice):
+    ...     GREEN = "green"
+    ...     BLACK = "black"
+    >>> Tea("green")
+    <Tea.GREEN: 'green'>
+    >>> Tea("blak")
+    Traceback (most recent call last):
+    dpopt.errors.ChoiceError: Tea(): found 'blak'; expected one of green, black; did you mean black?
+    """
+
+
 def refuse_unknown(called: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse, by ArgumentError, keywords that there are not; the message names the nearest ones, or lists all."""
     known = [name for name in known if not name.startswith("_")]
@@ -278,10 +356,11 @@ def _is(value: object, hint: Any) -> bool:
 
 
 def _each_is(values: Iterable[object], parts: tuple[Any, ...]) -> bool:
-    """Return whether each of some values is of a type, where they are few: declared in a list or a tuple."""
-    if not isinstance(values, list | tuple) or parts[1:] not in ((), (...,)):
+    """Return whether each of some values is of a type, if a list or a tuple declares them; else whether the first one is."""
+    if not hasattr(values, "__len__") or parts[1:] not in ((), (...,)):
         return True
-    return all(_is(one, part) for part in parts[:1] for one in values)
+    known = values if isinstance(values, list | tuple) else islice(values, 1)
+    return all(_is(one, part) for part in parts[:1] for one in known)
 
 
 def _of_type(value: object) -> str:

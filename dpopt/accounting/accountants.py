@@ -6,7 +6,6 @@ means nothing and is refused. Totals are rounded up.
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,14 +25,14 @@ from dpopt.accounting.conversions import (
     weighted_sum_upward,
     zcdp_epsilon,
 )
-from dpopt.errors import AccountingError
+from dpopt.errors import AccountingError, Choice
 
 MARGIN = 1.0 + 2.0**-44  # covers every rounding of a formula whose terms are all positive
 SMALLEST_GDP_DELTA = 1e-9
 LARGEST_CHECKED_RANGE = 4.0  # the GDP constant was checked up to this range
 
 
-class Accountant(enum.Enum):
+class Accountant(Choice):
     """Which composition theorem turns charges into (epsilon, delta).
 
     Privacy: B2, B3, B4, B5, B6 in docs/privacy.

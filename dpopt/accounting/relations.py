@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import enum
+from dpopt.errors import Choice
 
 
-class NeighbouringRelation(enum.Enum):
+class NeighbouringRelation(Choice):
     """The relation between two neighbouring tables, for which a privacy guarantee holds.
 
     `REPLACE_ONE`: both tables have the same public number n of records and differ in one record. A linear

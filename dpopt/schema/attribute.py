@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dpopt.errors import SchemaError, check_types
+from dpopt.errors import Choice, SchemaError, check_types
 from dpopt.schema.dates import date_number, date_pattern, date_text
 
 Value = str | int | float | bool
 LARGEST_SIZE = 65_535
 
 
-class AttributeKind(enum.Enum):
+class AttributeKind(Choice):
     """What kind of values an attribute has."""
 
     CATEGORICAL = "categorical"

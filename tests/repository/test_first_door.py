@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import typing
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +28,7 @@ SCHEMA = dpopt.Schema(
     )
 )
 TABLE = pd.DataFrame({"smoker": [True, False] * 500, "age": [20, 31, 42, 77] * 250})
+ANY: Any = dpopt  # calls that type checkers refuse, too
 ASKED: Any = {"epsilon": 1, "delta": 1e-6, "algorithm": "projection"}
 
 
@@ -107,7 +110,7 @@ def test_a_release_in_memory_can_be_saved_and_replayed(asked: dict[str, Any], tm
 
 def test_a_release_says_what_was_chosen(made: dpopt.SyntheticRelease) -> None:
     assert made.chosen == {"algorithm": "projection", "because": "it was asked for"}
-    auto = dpopt.plan(SCHEMA, "marginals:1", n=1000, epsilon=1)
+    auto = dpopt.plan(SCHEMA, "marginals:2", n=1000, epsilon=1)
     assert set(auto.chosen) == {"algorithm", "because", "considered"}
 
 
@@ -188,6 +191,38 @@ def test_wrong_types_are_refused_by_errors_of_the_house_that_show_no_value(name:
         with pytest.raises(dpopt.DpoptError) as refused:
             REFUSALS[name](wrong, tmp_path)  # type: ignore[no-untyped-call]
         assert "(table)" not in name or "object at 0x" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(dpopt.__all__) - {"DpoptError", "__version__"}))
+def test_no_call_of_a_public_name_ends_in_an_error_of_others(name: str) -> None:
+    called = getattr(dpopt, name)
+    count = min(2, len(inspect.signature(called).parameters))
+    for wrong in (*WRONG, float("nan"), pd.DataFrame(), np.array([[1.5]]), ["a"]):
+        with contextlib.suppress(dpopt.DpoptError):
+            called(*[wrong] * count)
+    with pytest.raises(dpopt.errors.ArgumentError, match="expected|there is no such|unexpected|missing"):
+        called(*[object()] * 30, no_such=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: ANY.DualQuery(round=3),
+            r"DualQuery\(round=...\): there is no such option; did you mean rounds",
+        ),
+        (lambda: ANY.Budget(epsilon=1.0), "Budget.*missing a required argument: 'delta'"),
+        (
+            lambda: ANY.Workload(SCHEMA, TABLE, {}),
+            r"Workload\(queries=...\): found a DataFrame; expected Clauses or MarginalSet",
+        ),
+        (lambda: ANY.Accountant("zcpd"), r"Accountant\(\): found 'zcpd'; .*did you mean zcdp"),
+        (lambda: ANY.AttributeKind(3), r"AttributeKind\(\): found an int; expected one of categorical"),
+    ],
+)
+def test_constructors_refuse_what_they_do_not_take(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(dpopt.errors.ArgumentError, match=said):
+        call()
 
 
 def test_a_wrong_type_is_a_type_error_that_says_what_is_expected() -> None:
@@ -295,6 +330,48 @@ def test_tables_of_every_kind_are_the_same_table(kind: str) -> None:
     assert [counts.answer(part).value for part in ("20:30", "70:80", "80:90")] == [250, 250, 0]
     made = dpopt.release(table(TABLE), SCHEMA, "marginals:1", **{**ASKED, "predict": False})
     assert set(made.values) == {"age"}
+
+
+ODD_COLUMNS: dict[str, Callable[[], Any]] = {
+    "complex": lambda: [1j] * 9,
+    "half": lambda: np.ones(9, np.float16),
+    "long": lambda: np.ones(9, np.longdouble),
+    "sparse": lambda: pd.arrays.SparseArray(np.arange(9)),
+    "period": lambda: pd.period_range("2020", periods=9),
+    "interval": lambda: pd.interval_range(0, 9),
+    "complex categories": lambda: pd.Categorical(np.full(9, 1j)),
+    "interval categories": lambda: pd.Categorical(pd.interval_range(0, 9)),
+    "time": lambda: pd.date_range("2020", periods=9, tz="UTC"),
+    "missing": lambda: [np.nan] * 9,
+    "texts": lambda: ["1"] * 9,
+}
+ODD_TABLES: dict[str, Callable[[], Any]] = {
+    "categories as index": lambda: TABLE.set_index(pd.CategoricalIndex(["a", "b"] * 500)),
+    "twice": lambda: pd.concat([TABLE, TABLE], axis=1),
+    "no rows": lambda: TABLE.iloc[:0],
+    "nothing": pd.DataFrame,
+    "levels": lambda: TABLE.set_axis(pd.MultiIndex.from_tuples([("a", "b"), ("c", "d")]), axis=1),
+    "lazy": lambda: _polars(TABLE).lazy(),
+}
+
+
+@pytest.mark.parametrize("name", [*ODD_COLUMNS, *ODD_TABLES])
+def test_odd_tables_are_read_or_refused_by_errors_of_the_house(name: str) -> None:
+    age = dpopt.Schema((SCHEMA.attributes[1],))
+    made = ODD_TABLES.get(name, lambda: pd.DataFrame({"age": ODD_COLUMNS[name]()}))
+    read = []
+    for call in (
+        lambda table: dpopt.histogram(table, age, "age", epsilon=1),
+        dpopt.infer_schema,
+        lambda table: dpopt.evaluate(table, table, schema=age),
+        lambda table: dpopt.read_binary_table(table, dpopt.Schema.binary(1)),
+        lambda table: dpopt.halfspaces(table, 0.1, columns=["age"], epsilon=1),
+        lambda table: dpopt.degrees(table, nodes=10, epsilon=1),
+    ):
+        with contextlib.suppress(dpopt.DpoptError):
+            call(made())
+            read.append(call)
+    assert bool(read) or name not in {"half", "long", "sparse", "texts", "categories as index"}
 
 
 WIDE = np.random.default_rng(5).integers(0, 2, (130, 3))

@@ -191,10 +191,15 @@ def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
     """Return some rows of a column of a DataFrame."""
     import pyarrow as pa
 
-    if column.dtype == object:
+    # By the type of a column alone, what Arrow has no type for is read as what it has one for.
+    if str(column.dtype).startswith("Sparse"):
+        column = column.astype(column.to_numpy().dtype)
+    if column.dtype in (np.float16, np.longdouble):
+        column = column.astype("float64")
+    if column.dtype == object or column.dtype.kind == "c":
         return pa.array(list(map(plain_text, column.tolist())), pa.string())
     # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
-    if hasattr(column, "cat") and column.cat.categories.dtype in (object, bool):
+    if hasattr(column, "cat") and column.cat.categories.dtype.kind in "Obc":
         codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
         texts = pa.array(list(map(plain_text, column.cat.categories.tolist())), pa.string())
         return pa.DictionaryArray.from_arrays(codes, texts)
