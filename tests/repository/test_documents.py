@@ -187,7 +187,8 @@ def test_the_documents_name_each_solver() -> None:
     assert "`pulp-gurobi`, `pulp-highs`, ..." in text
 
 
-def test_the_changelog_names_the_version() -> None:
+def test_changelog_and_citation_name_the_version() -> None:
+    assert f"\nversion: {dpopt.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"## {dpopt.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
