@@ -64,7 +64,17 @@ def _as_keyword(found: re.Match[str]) -> str:
 
 
 class DpoptError(Exception):
-    """Root of every error of dpopt."""
+    """Root of every error of dpopt.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> try:
+    ...     dpopt.Accountant("zcpd")
+    ... except dpopt.DpoptError as error:
+    ...     print(error)
+    Accountant(): found 'zcpd'; expected one of pure, theorem, per-round, zcdp, gdp; did you mean zcdp?
+    """
 
     def __str__(self) -> str:
         """Return the message, with options as the shell or as Python names them."""

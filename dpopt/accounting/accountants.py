@@ -63,6 +63,12 @@ class Accountant(Choice):
     2020 (a bounded-range mechanism is a post-processing of generalised randomised response).
 
     All five hold under the one neighbouring relation that the charges share.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.Accountant("zcdp")
+    <Accountant.ZCDP: 'zcdp'>
     """
 
     PURE = "pure"

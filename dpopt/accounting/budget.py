@@ -109,6 +109,19 @@ class Budget(Shown):
     AccountingError
         Both or neither of epsilon and rho; a number out of range; rho with another accountant; an earlier charge that cannot
         be composed so.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> budget = dpopt.Budget(1.0, 1e-6, None, dpopt.Accountant.ZCDP)
+    >>> budget.describe(), budget.unit, budget.group
+    ("epsilon = 1.0 at delta = 1e-06 (accountant 'zcdp')", 'one record', 1)
+    >>> budget.neighbours(dpopt.NeighbouringRelation.ADD_REMOVE)
+    'one record more or less (add-remove)'
+    >>> round(budget.amount, 4) == round(budget.whole().rho, 4), budget.left
+    (True, 1.0)
+    >>> budget.spent(()).epsilon, budget.allows(()), budget.covers(budget.spent(()))
+    (0.0, True, True)
     """
 
     epsilon: float | None

@@ -17,6 +17,12 @@ class NeighbouringRelation(Choice):
 
     A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4
     rho). The two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.NeighbouringRelation("replace").describe()
+    'replace-one with public n'
     """
 
     REPLACE_ONE = "replace"

@@ -224,8 +224,10 @@ class Options:
             f"{name} :\n{textwrap.indent(textwrap.fill(option.text, 110), '    ')}"
             for name, (_, option) in cls.known.items()
         ]
-        about = inspect.cleandoc(cls.__doc__ or "")
-        cls.__doc__ = "\n".join([about, *(["", "Attributes", "----------"] if lines else []), *lines])
+        about, shown, example = inspect.cleandoc(cls.__doc__ or "").partition("\nExamples\n")
+        cls.__doc__ = "\n".join(
+            [about, *(["", "Attributes", "----------"] if lines else []), *lines, shown + example]
+        )
 
     def __post_init__(self) -> None:
         for name, (_, option) in self.known.items():
@@ -267,6 +269,12 @@ class Auto(Options):
     """Projection where it measures residuals, else the algorithm with the least predicted mean error, by public values.
 
     Candidates get the options that they have, too.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.Auto(seed=1).algorithm
+    'auto'
     """
 
     algorithm = AUTO
@@ -308,7 +316,14 @@ class DrawnOptions(PlayedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DualQuery(DrawnOptions):
-    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them."""
+    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.DualQuery(rounds=30).algorithm
+    'dualquery'
+    """
 
     algorithm = "dualquery"
     plan_by: Annotated[
@@ -323,14 +338,28 @@ class DualQuery(DrawnOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DQRS(DrawnOptions):
-    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper."""
+    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.DQRS(rounds=30).algorithm
+    'dqrs'
+    """
 
     algorithm = "dqrs"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FEM(PlayedOptions):
-    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards."""
+    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.FEM(rounds=30).algorithm
+    'fem'
+    """
 
     algorithm = "fem"
     draws: Annotated[
@@ -340,14 +369,28 @@ class FEM(PlayedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SepFEM(FEM):
-    """FEM with rewards of every query apart."""
+    """FEM with rewards of every query apart.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.SepFEM(rounds=30).algorithm
+    'sepfem'
+    """
 
     algorithm = "sepfem"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Projection(Options):
-    """What the workload counts is measured with noise, and records are fitted to it."""
+    """What the workload counts is measured with noise, and records are fitted to it.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.Projection(measure="counts").algorithm
+    'projection'
+    """
 
     algorithm = "projection"
     measure: Annotated[
@@ -435,7 +478,14 @@ class Projection(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(Options):
-    """MWEM: multiplicative weights on a distribution over all possible records."""
+    """MWEM: multiplicative weights on a distribution over all possible records.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.MWEM(rounds=9).algorithm
+    'mwem'
+    """
 
     algorithm = "mwem"
     rounds: Rounds = None
@@ -495,7 +545,14 @@ class MWEM(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PMW(MWEM):
-    """PMW: multiplicative weights, stopped when the selected query is answered well."""
+    """PMW: multiplicative weights, stopped when the selected query is answered well.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.PMW(rounds=9).algorithm
+    'pmw'
+    """
 
     algorithm = "pmw"
     rounds: Annotated[
@@ -520,7 +577,14 @@ class PMW(MWEM):
 
 @dataclass(frozen=True, kw_only=True)
 class SmallDatabase(Options):
-    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error."""
+    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.SmallDatabase(records=50).algorithm
+    'smalldb'
+    """
 
     algorithm = "smalldb"
     records: Annotated[
@@ -532,7 +596,14 @@ class SmallDatabase(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Options):
-    """A noisy answer to every query, and no records."""
+    """A noisy answer to every query, and no records.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.Noise().algorithm
+    'noise'
+    """
 
     algorithm = "noise"
     answers_only = True

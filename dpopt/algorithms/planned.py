@@ -48,6 +48,14 @@ class Planned(Shown):
         For the number of records that was given.
     statement : Mapping
         What is known of it, as a release states it: proven and predicted errors.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> planned = dpopt.plan(schema, "marginals:1", n=1000, epsilon=1, algorithm="projection", predict=False)
+    >>> planned.chosen["algorithm"], planned.row["epsilon"], len(planned.remarks)
+    ('projection', 1.0, 1)
     """
 
     asked: Asked
@@ -403,9 +411,9 @@ def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
     >>> names = ("smoker", "drinker", "athlete")
     >>> yes_no = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in names]
     >>> schema = dpopt.Schema(tuple(yes_no))
-    >>> plans = [dpopt.plan(schema, "marginals:2", n=5000, epsilon=epsilon) for epsilon in (0.01, 1)]
+    >>> plans = [dpopt.plan(schema, "marginals:2", n=5000, epsilon=epsilon) for epsilon in (0.3, 1)]
     >>> dpopt.recommended_epsilon(plans)[0]
-    1.0
+    0.3
     """
     rows = sorted((one.row for one in plans), key=lambda row: float(row["epsilon"]))
     known = [

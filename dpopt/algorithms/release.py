@@ -100,6 +100,16 @@ def release(
     ------
     DpoptError
         For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> asked = {"epsilon": 1, "delta": 1e-6, "algorithm": "projection", "predict": False}
+    >>> made = dpopt.release(table, schema, "marginals:1", n0=1000, **asked)
+    >>> made.chosen["algorithm"], len(made.to_pandas())
+    ('projection', 1000)
     """
     progress = progress or Progress()
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
@@ -202,6 +212,21 @@ def resume(
     It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
     owner's budget over many releases needs that budget again; nothing is reserved twice. One that
     began with a solver of its own, which is not registered, needs that `solver` again.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> asked = {"epsilon": 1, "delta": 1e-6, "algorithm": "projection", "predict": False}
+    >>> folder = tempfile.mkdtemp()
+    >>> made = dpopt.release(table, schema, "marginals:1", n0=1000, **asked)
+    >>> made.save(folder + "/release")
+    >>> try:
+    ...     dpopt.resume(folder + "/release", table)
+    ... except dpopt.DpoptError as error:
+    ...     print(str(error).partition("/release")[2])
+     has ended; there is nothing to resume
     """
     progress = progress or Progress()
     refuse_ended(Path(folder))

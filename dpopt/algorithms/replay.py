@@ -34,6 +34,19 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
         If the run has not ended, or what is on file contradicts itself.
     ReleaseFolderError
         If `target` is not empty or cannot be written.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> asked = {"epsilon": 1, "delta": 1e-6, "algorithm": "projection", "predict": False}
+    >>> folder = tempfile.mkdtemp()
+    >>> made = dpopt.release(table, schema, "marginals:1", n0=1000, **asked)
+    >>> made.save(folder + "/release")
+    >>> again = dpopt.replay(folder + "/release", folder + "/again")
+    >>> again.to_pandas().equals(made.to_pandas())
+    True
     """
     place, copy = Path(folder), Path(target)
     job, outcome = _rebuilt(place)

@@ -16,7 +16,14 @@ LARGEST_SIZE = 65_535
 
 
 class AttributeKind(Choice):
-    """What kind of values an attribute has."""
+    """What kind of values an attribute has.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.AttributeKind("numeric")
+    <AttributeKind.NUMERIC: 'numeric'>
+    """
 
     CATEGORICAL = "categorical"
     BOOLEAN = "boolean"
@@ -63,6 +70,15 @@ class Attribute:
     ------
     SchemaError
         If the declaration contradicts itself; the message names the attribute.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> age = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 18, 65, 120), integer=True)
+    >>> age.size, age.label(1)
+    (3, '[18, 65)')
+    >>> age.midpoints(), age.missing_code, age.other_code
+    ((9.0, 41.0, 92.0), None, None)
     """
 
     name: str

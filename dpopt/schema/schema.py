@@ -76,6 +76,20 @@ class Schema(Shown):
     ------
     SchemaError
         If there is no attribute, two have the same name, or a rule names what is not there.
+
+    Examples
+    --------
+    >>> import dpopt, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> schema.names, schema.index("smoker"), schema.number_of_columns, schema.is_binary
+    (('smoker',), 0, 2, False)
+    >>> schema.write(tempfile.gettempdir() + "/smokers.json")
+    >>> dpopt.Schema.read(tempfile.gettempdir() + "/smokers.json") == schema
+    True
+    >>> dpopt.Schema.from_json(schema.to_json()).fingerprint() == schema.fingerprint()
+    True
+    >>> dpopt.Schema.binary(1000)
+    Schema(1,000 columns of zeros and ones)
     """
 
     attributes: Sequence[Attribute]

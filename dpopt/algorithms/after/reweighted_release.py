@@ -156,6 +156,18 @@ def reweight_release(
         If the run has not ended, or what is on file contradicts itself.
     ReleaseFolderError
         If a folder cannot be read or written.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> asked = {"epsilon": 1, "delta": 1e-6, "algorithm": "dualquery", "predict": False}
+    >>> folder = tempfile.mkdtemp()
+    >>> made = dpopt.release(table, schema, "marginals:1", n0=1000, **asked)
+    >>> made.save(folder + "/release")
+    >>> dpopt.reweight_release(folder + "/release").release.chosen["algorithm"]
+    'dualquery'
     """
     from dpopt.algorithms.replay import load
 

@@ -91,6 +91,19 @@ class SchemaDraft:
     rows : int
     title : str
         What the table is called.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> draft = dpopt.infer_schema(table)
+    >>> draft.schema.names
+    ('smoker',)
+    >>> "smoker" in draft.to_html()
+    True
+    >>> draft.write(tempfile.mkdtemp() + "/smokers.json").name
+    'smokers.html'
     """
 
     schema: Schema

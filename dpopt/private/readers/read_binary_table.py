@@ -74,6 +74,12 @@ def read_binary_table(
         owner of the table only.
     SchemaError
         If the schema is of another kind, or an option of `reading` does not suit the layout.
+
+    Examples
+    --------
+    >>> import dpopt, numpy
+    >>> type(dpopt.read_binary_table(numpy.eye(3), dpopt.Schema.binary(3))).__name__
+    'PrivateDataset'
     """
     if not schema.is_binary:
         raise SchemaError(

@@ -52,6 +52,14 @@ def read_table(
         rows or holds what does not fit. The message names columns, lines and values: it is for the owner of the table only.
     SchemaError
         If the schema is that of a wide table (`Schema.binary`).
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+    >>> type(dpopt.read_table(table, schema)).__name__
+    'PrivateDataset'
     """
     return _read(table, schema, reading or TableReading(), progress)[0]
 

@@ -49,6 +49,16 @@ class Workload(Shown):
     ------
     WorkloadError
         If there is no query, a query does not fit the schema, or the fingerprint is another one.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> workload = dpopt.parse_workload("marginals:1", schema)
+    >>> len(workload), len(workload.clauses), workload.describe(0)
+    (2, 2, 'smoker = false')
+    >>> sorted(workload.to_json())
+    ['dpopt_workload', 'fingerprint', 'workload']
     """
 
     schema: Schema
@@ -190,6 +200,13 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     WorkloadError
         If the text has another form, or there are more than 50 million queries, or 2 billion cells of marginals (refused
         before anything is built).
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> dpopt.parse_workload("marginals:1", schema)
+    Workload(marginals:1, 2 queries, 1 attributes)
     """
     if is_short_form(text):
         form = ShortForm.parse(text)

@@ -181,6 +181,14 @@ class Rule:
     ------
     SchemaError
         If the form is none of these, or the name has a control character.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> from dpopt.schema.rules.rule import Ordering
+    >>> rule = dpopt.Rule(Ordering(("age", "year"), "every value"), name="in order")
+    >>> rule.title(), rule.describe()
+    ('in order', 'age <= year (for every value of the bins, where given)')
     """
 
     form: Form

@@ -262,6 +262,15 @@ def grow(
     ------
     DpoptError
         For whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw may have been seen.
+
+    Examples
+    --------
+    >>> import dpopt, pandas, tempfile
+    >>> age = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 18, 65, 120))
+    >>> table, file = pandas.DataFrame({"age": [8, 30, 40, 70]}), tempfile.mkdtemp() + "/steps.jsonl"
+    >>> first = dpopt.prefixes(table[:1], dpopt.Schema((age,)), "age", steps=1, out=file, rho=1)
+    >>> dpopt.grow(file, table, dpopt.Schema((age,)), "age", steps=2)  # doctest: +ELLIPSIS
+    Prefixes('age', 2 of 3 steps, ...
     """
     request = _asked(asked)
     journal, contents = FileJournal.reopen(Path(file))

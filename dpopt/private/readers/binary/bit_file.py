@@ -49,6 +49,12 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
     ------
     PrivateDataError
         If a column has another form, there is none, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import dpopt, numpy, tempfile
+    >>> dpopt.write_bit_file(tempfile.mkdtemp() + "/table.bits", 3, iter(numpy.eye(3, dtype=bool)))
+    3
     """
     words = _words_of(rows)
     try:
@@ -162,6 +168,15 @@ def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
     """Return a table of bits from its columns, which are asked for one after the other.
 
     Parameters and what is refused: as for `write_bit_file`.
+
+    Examples
+    --------
+    >>> import dpopt, numpy
+    >>> table = dpopt.bit_table(3, iter(numpy.eye(3, dtype=bool)))
+    >>> dpopt.release(
+    ...     table, dpopt.Schema.binary(3), "marginals:1", epsilon=1, n0=3, algorithm="noise", predict=False
+    ... )  # doctest: +ELLIPSIS
+    SyntheticRelease(noise, answers only, epsilon=1, delta=1e-06, one record more or less (add-remove))
     """
     length = _words_of(rows)
     step = max(1, _GROWTH // (8 * length))
