@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ _PARTS = {"Y": r"\d{4}", "m": r"\d{1,2}", "d": r"\d{1,2}", "H": r"\d{1,2}", "M":
 _ORDER = "YmdHMS"
 
 
+@cache
 def date_pattern(form: str) -> str | None:
     """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with the groups Y, m, d, H, M, S; None if it is none.
 
