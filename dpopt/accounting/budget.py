@@ -208,7 +208,7 @@ class Budget(Shown):
             What `total_epsilon` refuses.
         """
         together = columns_of((*self.earlier, *charges)).for_groups(self.group)
-        if not self.composes_as_one:
+        if not self._composes_as_one:
             own = columns_of(charges).for_groups(self.group).epsilon(self.accountant, self.delta)
             epsilon = sum_upward(np.array([*self._epsilons(), own])) if self.earlier else own
         else:
@@ -221,19 +221,19 @@ class Budget(Shown):
         )
 
     @property
-    def composes_as_one(self) -> bool:
+    def _composes_as_one(self) -> bool:
         """Whether earlier charges and those of the plan are added up by the accountant itself, as rho is."""
         return self.accountant is Accountant.ZCDP
 
     @property
     def beside(self) -> tuple[Charge, ...]:
         """The earlier charges that count like charges of the plan; none where `left` has taken them off already."""
-        return self.earlier if self.composes_as_one else ()
+        return self.earlier if self._composes_as_one else ()
 
     @property
     def left(self) -> float | None:
         """The most that the plan's charges and those `beside` it may cost in epsilon, if that is the limit."""
-        if self.epsilon is None or self.composes_as_one or not self.earlier:
+        if self.epsilon is None or self._composes_as_one or not self.earlier:
             return self.epsilon
         return max(0.0, -sum_upward(np.array([-self.epsilon, *self._epsilons()])))
 
