@@ -200,6 +200,16 @@ class Options:
     """The options of an algorithm; each kind lists its own, with what they mean.
 
     Raises PlanError: an option is out of range; the message says what is expected.
+
+    Examples
+    --------
+    >>> asked = DualQuery(rounds=3)
+    >>> asked.solver_name, asked.own_solver, asked.time_limit, asked.numbers
+    ('local-search', None, None, (3, None, None))
+    >>> asked.shared_with(FEM)["rounds"], asked.to_json()["rounds"]
+    (3, 3)
+    >>> Projection().pricing_name, Projection().names_solver
+    ('local-search', False)
     """
 
     algorithm: ClassVar[str] = ""
