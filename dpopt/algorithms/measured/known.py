@@ -6,6 +6,7 @@ All of it is computed from released values: it costs no privacy.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.released_marginals import measured_marginals
 from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.inference.interactions import (
+    ROUNDS,
     interaction_scales,
     onto_simplices,
     predicted_counts,
@@ -39,7 +41,9 @@ from dpopt.queries.residuals import (
     cell_variances,
     largest_parts,
     marginals_from_residuals,
+    places_of,
     residuals_of,
+    shapes_of,
     subsets_of,
 )
 from dpopt.releases.job import Job
@@ -49,7 +53,9 @@ TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
 MOST_DEVIATIONS = 3.0
 """So many standard deviations of its noise a cell may be drawn away from what was measured."""
-_LEAST_PULL, _MOST_PULL, _SURE = 1e-3, 30.0, 16.0
+RARE = 3.0
+"""A code is rare that has fewer records than so many standard deviations of their noise."""
+_LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 
 @dataclass(slots=True)
@@ -222,7 +228,7 @@ class Known:
         """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order.
 
         No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others
-        of its order keeps what was measured of it.
+        of its order keeps what was measured of it. Rare codes are held down (`_held`).
         """
         shares = self.counts / self.plan.size
         part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
@@ -234,8 +240,42 @@ class Known:
         values = np.concatenate(
             [shares[self.sets.starts[place] : self.sets.starts[place + 1]] for place in places.tolist()]
         )
-        values = np.maximum(np.clip(values, near - reach, near + reach), 0.0)
+        limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
+        values = np.clip(self._held(sets, np.clip(values, *limits), shares), *limits)
         return self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2))
+
+    def _held(
+        self, sets: MarginalSet, values: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return shares of the cells of sets, in which no rare code has more than its one-way share.
+
+        No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records that were
+        fitted to them. What noise could explain is rare: a count below `RARE` deviations of its noise. Other codes take what
+        is held back, and what attributes say of each other stays, by iterative proportional fitting.
+        """
+        ones = self.of_order(1)
+        spread = np.repeat(self._noisy(self.sets.take(ones))[1], self.sets.cells()[ones])
+        few = self.counts[: spread.size] < RARE * self.plan.size * np.where(np.isinf(spread), 0, spread)
+        most = np.where(few, shares[: spread.size], np.inf)
+        at = np.zeros(len(self.job.schema), dtype=np.int64)
+        at[self.sets.attributes[ones, 0]] = self.sets.starts[ones]
+        result = np.empty_like(values)
+        for group, shape in shapes_of(sets):
+            places, goals = places_of(sets.starts[group], prod(shape)), []
+            block = values[places].reshape(-1, *shape)
+            for axis, size in enumerate(shape, start=1):
+                others = tuple(other for other in range(1, block.ndim) if other != axis)
+                own = block.sum(axis=others, keepdims=True)
+                bound = most[places_of(at[sets.attributes[group, axis - 1]], size)].reshape(own.shape)
+                goal, free = np.minimum(own, bound), own * np.isinf(bound)
+                back = (own - goal).sum(axis=axis, keepdims=True)
+                goal += free * back / np.maximum(free.sum(axis=axis, keepdims=True), _TINY)
+                goals.append((others, goal))
+            for _ in range(ROUNDS):
+                for others, goal in goals:
+                    block *= goal / np.maximum(block.sum(axis=others, keepdims=True), _TINY)
+            result[places] = block.reshape(places.shape)
+        return result
 
     def _noisy(self, sets: MarginalSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured."""
