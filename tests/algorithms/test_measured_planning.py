@@ -260,14 +260,6 @@ REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
         PlanError,
         "found per-round",
     ),
-    "no budget": (NOISE, "marginals:2", {"rho": 0.0}, PlanError, "rho = 0.0 leaves nothing to measure with"),
-    "no pure budget": (
-        SELECTED,
-        "marginals:2",
-        {"epsilon": 0.0, "accountant": "pure"},
-        PlanError,
-        "leaves nothing to measure with; raise the budget",
-    ),
     "a budget beyond any noise": (COUNTS, CLAUSES, {"rho": 1e-40}, AccountingError, "change the budget"),
 }
 
