@@ -245,7 +245,14 @@ def checked_constructor(kind: type) -> None:
         return  # errors take any message, and choices refuse on their own
     construct: Callable[..., None] = vars(kind)["__init__"]
     signature = inspect.signature(construct)
-    expected = functools.cache(lambda: types_of(kind))
+    made = construct.__code__.co_filename == "<string>"  # by dataclasses, of the fields
+    expected = functools.cache(
+        lambda: (
+            types_of(kind)
+            if made
+            else {name: _meant(one.annotation, construct) for name, one in signature.parameters.items()}
+        )
+    )
 
     @functools.wraps(construct)
     def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
