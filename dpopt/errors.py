@@ -269,7 +269,6 @@ def checked_constructor(kind: type) -> None:
         except Exception:
             check_types(named, given, expected())
             raise
-        check_types(named, given, expected())
 
     kind.__init__ = constructed  # type: ignore[method-assign]
 

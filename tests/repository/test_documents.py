@@ -210,4 +210,4 @@ def test_the_first_release_declares_attributes_and_rules_on_them() -> None:
         tuple(attribute_from_json(json.loads(line), number) for number, line in enumerate(attributes)),
         rules=tuple(rule_from_json(json.loads(line), number) for number, line in enumerate(rules)),
     )
-    assert (len(schema), schema.circuit().number_of_rules) == (4, 2)
+    assert (len(schema), schema.circuit().number_of_rules) == (4, 1)
