@@ -97,7 +97,8 @@ def seen(folder: Path, table: Path, command: list[object]) -> Seen:
     told = re.sub(r"[0-9.]+ m?s\b", "TIME", result.stderr)
     return (
         result.exit_code,
-        result.stdout.replace(str(folder), ""),
+        # The last line names the table as the user did, whatever is in it.
+        result.stdout.replace(str(folder), "").replace(str(table), "TABLE"),
         told.replace(str(folder), ""),
         {str(path.relative_to(folder)): path.read_bytes() for path in files},
     )
