@@ -23,8 +23,8 @@ from dpopt.threads import USUAL
 
 _CHANGED = (
     "is not what it was when the table was first read: its bins hold other numbers of records. A table in use is read "
-    "several times and must stay as it is; nothing was spent. Give a copy that nothing writes to, such as table.copy(), and "
-    "begin again"
+    "several times and must stay as it is. Nothing was spent but on the number of records, where that was to be measured. "
+    "Give a copy that nothing writes to, such as table.copy(), and begin again"
 )
 
 
@@ -39,7 +39,7 @@ def count_columns(
     ------
     PrivateDataError
         If there are codes alone, or a pipe that was read; or the table was changed: files by their state, and any table in
-        memory by how many records its bins hold. Nothing is spent then.
+        memory by how many records its bins hold. No column was paid for then.
     """
     table = readable_again(dataset)
     if table is None:
