@@ -25,7 +25,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
 )
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_integers, isotonic_median
 from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
-from dpopt.models.histograms.graphical_sequence import degrees_of, graphical_relaxation, graphical_sequence
+from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
 from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.histograms.interval_partition import interval_arcs, interval_costs, interval_partition
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
@@ -257,6 +257,11 @@ def test_cuts_say_what_erdos_and_gallai_say(size: int) -> None:
         if sum(one) % 2 == 0 and cut_violations(np.array(one, dtype=np.float64))[0].max() <= 0
     ]
     np.testing.assert_array_equal(by_cuts, graphical_sequences(size))
+
+
+def degrees_of(point: np.ndarray, size: int) -> np.ndarray:
+    """Return falling degrees (n,) of a point of `graphical_sequence`."""
+    return np.asarray(np.rint(point[:-1]).astype(np.int64).reshape(size, size - 1).sum(axis=1))
 
 
 @pytest.mark.parametrize("seed", range(6))

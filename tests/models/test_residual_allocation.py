@@ -17,7 +17,6 @@ from dpopt.models.noise_budgets.noise_allocation import allocation_program, solv
 from dpopt.models.noise_budgets.residual_allocation import (
     ResidualPrior,
     ResidualProgram,
-    allocate_residuals,
     residual_allocation,
     residual_program,
     solve_residuals,
@@ -136,8 +135,9 @@ def test_residuals_need_less_noise_than_the_best_shares_of_marginals(
     program = allocation_program(marginals, rho=0.05, size=10**6, sensitivity=1, signal=1.0)
     program = replace(program, costs=program.errors, prior=np.full_like(program.prior, 1e-30))
     shares = program.objective(solve_allocation(program))
-    found = allocate_residuals(marginals, rho=0.05)
-    assert 1 - np.sqrt(found.errors.sum() / shares) == pytest.approx(less, abs=2e-4)
+    residuals = residual_program(marginals, rho=0.05)
+    found = residuals.errors(solve_residuals(residuals)[0])
+    assert 1 - np.sqrt(found.sum() / shares) == pytest.approx(less, abs=2e-4)
 
 
 @settings(max_examples=4, deadline=None)
@@ -158,27 +158,23 @@ def test_ra_4_the_largest_error_is_within_a_proven_gap(
 @pytest.mark.solver("clarabel")
 @pytest.mark.parametrize("largest", [False, True])
 def test_a_solver_of_cones_finds_the_same(largest: bool) -> None:
-    marginals = marginal_set(ADULT[:6], [*combinations(range(6), 3)])
+    triples = [*combinations(range(6), 3)]
     for rho, size in ((0.05, 48_842), (1e-4, 5_000)):
-        given = {"rho": rho, "prior": float(size), "weights": 1 / marginals.cells(), "largest": largest}
-        own = allocate_residuals(marginals, **given)  # type: ignore[arg-type]
-        found = allocate_residuals(marginals, solver="clarabel", **given)  # type: ignore[arg-type]
-        assert found.solved is not None
-        assert abs(found.solved.ahead) < (2e-4 if largest else 1e-5)
-        assert found.errors == pytest.approx(own.errors, rel=2e-2)
+        model = residual_allocation(ADULT[:6], triples, rho, size=size, largest=largest)
+        own, found = model.solve(), model.solve("clarabel")
+        assert found.objective == pytest.approx(own.objective, rel=2e-4 if largest else 1e-5)
+        assert found.value["b"] == pytest.approx(own.value["b"], abs=2e-2)
 
 
 def test_a_poor_budget_buys_few_attributes_and_what_is_not_worth_its_cost_is_not_measured() -> None:
     marginals = marginal_set(ADULT, list(combinations(range(13), 3)))
     orders, sets = [], []
     for rho in (1e-7, 1e-4, 0.1, 1e3):
-        found = allocate_residuals(marginals, rho=rho, prior=48_842.0)
-        spent = found.precisions * np.prod(
-            np.where(found.sets.attributes >= 0, 1 - 1 / np.array(ADULT)[found.sets.attributes], 1.0),
-            axis=1,
-        )
-        orders.append(float(found.sets.widths() @ spent / spent.sum()))
-        sets.append(len(found.sets))
+        program = residual_program(marginals, rho=rho, prior=48_842.0)
+        precisions = solve_residuals(program)[0]
+        spent = precisions * program.prices
+        orders.append(float(program.sets.widths() @ spent / spent.sum()))
+        sets.append(np.count_nonzero(precisions))
     assert orders == sorted(orders)
     assert sets == sorted(sets)
     assert orders[0] < 1.2
@@ -188,8 +184,9 @@ def test_a_poor_budget_buys_few_attributes_and_what_is_not_worth_its_cost_is_not
 
 def test_what_is_known_is_not_bought_again() -> None:
     marginals = marginal_set([3, 3], [(0, 1)])
-    found = allocate_residuals(marginals, rho=0.5, known=[100.0, 0.0, 0.0])
-    assert [found.sets.attributes_of(place) for place in range(len(found.sets))] == [(1,), (0, 1)]
+    program = residual_program(marginals, rho=0.5, known=[100.0, 0.0, 0.0])
+    bought = np.flatnonzero(solve_residuals(program)[0])
+    assert [program.sets.attributes_of(place) for place in bought.tolist()] == [(1,), (0, 1)]
 
 
 def test_the_public_prior_follows_records_cells_and_order() -> None:
@@ -203,14 +200,14 @@ def test_the_public_prior_follows_records_cells_and_order() -> None:
 
 
 MARGINALS = marginal_set(SIZES, WORKLOAD)
-allocated = partial(allocate_residuals, MARGINALS, rho=0.1)
+allocated = partial(residual_program, MARGINALS, rho=0.1)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         *((partial(allocated, rho=rho), ProgramError, "rho above 0") for rho in (0.0, np.inf, np.nan)),
-        (partial(allocate_residuals, MARGINALS.take([]), rho=1.0), ProgramError, "at least one"),
+        (partial(residual_program, MARGINALS.take([]), rho=1.0), ProgramError, "at least one"),
         (partial(allocated, weights=[1.0, 2.0]), ProgramError, "one for each"),
         (partial(allocated, weights=0.0), ProgramError, "above 0"),
         (partial(allocated, known=-1.0), ProgramError, "at least 0"),

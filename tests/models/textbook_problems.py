@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import comb, inf
+from math import comb, inf, pi
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,6 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_problem,
     selected_so_far,
 )
-from dpopt.models.noise_budgets.continual_counting import least_of_growing
 from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
@@ -388,6 +387,12 @@ def strategies() -> list[Problem]:
         arguments = {"workload": workload.tolist(), "weights": weights.tolist()}
         found.append(Problem(arguments, best.bound * (1 - 1e-5), best.variance * (1 + 1e-5)))
     return found
+
+
+def least_of_growing(steps: int) -> float:
+    """Return the bound CC-5 of `continual_counting` for so many steps."""
+    angles = (2 * np.arange(1, steps + 1) - 1) * pi / (4 * steps + 2)
+    return (float((0.5 / np.sin(angles)).sum()) / steps) ** 2
 
 
 def growing() -> list[Problem]:

@@ -117,12 +117,6 @@ def graphical_coefficients(size: int) -> int:
     return size * size * (4 + 2 * size // 3)
 
 
-def degrees_of(point: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Return falling d (n,) of a point of `graphical_sequence` for n = `size`."""
-    degrees: NDArray[np.int64] = np.rint(point[:-1]).astype(np.int64).reshape(size, size - 1).sum(axis=1)
-    return degrees
-
-
 def _checked(values: ArrayLike) -> Numbers:
     noisy = np.asarray(values, dtype=np.float64)
     if noisy.ndim != 1 or noisy.size == 0:

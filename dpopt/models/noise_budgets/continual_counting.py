@@ -23,10 +23,7 @@ Source: Denisov, McMahan, Rush, Smith and Thakurta (2022); Fichtenberger, Henzin
 
 from __future__ import annotations
 
-from math import pi
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
@@ -35,24 +32,6 @@ from dpopt.programs.conic import Cone
 
 LARGEST_MODEL = 128
 """Steps of a model at most: it holds all pairs of them."""
-
-
-def least_of_growing(steps: int) -> float:
-    """Return the bound CC-5 for so many steps.
-
-    Examples
-    --------
-    >>> least_of_growing(2)
-    1.25
-    """
-    angles = (2 * np.arange(1, steps + 1) - 1) * pi / (4 * steps + 2)
-    return round((float((0.5 / np.sin(angles)).sum()) / steps) ** 2, 12)
-
-
-def triangular_factor(information: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return C with C'C = X and C_ts = 0 for s > t, for a positive definite X (T, T)."""
-    reversed_factor = np.linalg.cholesky(information[::-1, ::-1])
-    return np.ascontiguousarray(reversed_factor.T[::-1, ::-1])
 
 
 def continual_counting(steps: int) -> Model:

@@ -33,10 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpopt.arrays import frozen, whole
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Answer, Model
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import product_multipliers
-from dpopt.programs.solver import Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import subsets_of
 from dpopt.schema.domains import Domains
@@ -163,42 +161,15 @@ class ResidualProgram:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ResidualAllocation:
-    """Which residuals to measure, and how precisely.
-
-    Attributes
-    ----------
-    sets : MarginalSet
-        Sets of attributes, increasing within each, by their number; those not worth their cost are left out.
-    precisions : (S,) float64
-        x_A = 1 / s_A^2, above 0.
-    errors : (M,) float64
-        R_W: expected squared error, added up over the cells of each marginal of the workload, in records squared.
-    gap : float
-        No other precisions have less than (1 - gap) times the objective; proven (RA-6).
-    solved : SolvedBudget or None
-        How a solver's precisions compare with our own, where one found them.
-    """
-
-    sets: MarginalSet
-    precisions: Numbers
-    errors: Numbers
-    gap: float
-    solved: SolvedBudget | None = None
-
-
-def allocate_residuals(
+def residual_program(
     marginals: MarginalSet,
     *,
     rho: float,
     prior: ResidualPrior | float | None = None,
     known: ArrayLike = 0.0,
     weights: ArrayLike = 1.0,
-    largest: bool = False,
-    solver: str | Solver | None = None,
-) -> ResidualAllocation:
-    """Return which residuals of a workload to measure, and how precisely (RA-1).
+) -> ResidualProgram:
+    """Return the arrays of RA-1 to RA-4.
 
     Parameters
     ----------
@@ -212,50 +183,12 @@ def allocate_residuals(
         y_A: precision of each of these sets that was bought before.
     weights : float or (M,)
         w_W, above 0. 1 for the squared errors of all cells; 1 over the cells for the mean of each marginal.
-    largest
-        Minimize the largest w_W R_W in place of the sum.
-    solver
-        Who solves it in place of our own method; evaluated here.
 
     Raises
     ------
     ProgramError
-        A number out of range, no marginal, arrays that do not fit; or what `budget_solved_by` refuses.
+        A number out of range, no marginal, arrays that do not fit.
     """
-    program = residual_program(marginals, rho=rho, prior=prior, known=known, weights=weights)
-    best, bound, multipliers = solve_residuals(program, largest=largest)
-
-    def objective(precisions: Numbers) -> float:
-        return _largest(program, precisions) if largest else program.objective(precisions)
-
-    solved = None
-    if solver is not None:
-        model = _model(program, largest=largest, answer=(best, multipliers))
-        buys = program.prices / program.budget
-        scaled, solved = budget_solved_by(
-            solver, model, "b", best * buys, lambda shares: objective(shares / buys)
-        )
-        best = scaled / buys
-    kept = np.flatnonzero(best)
-    value = objective(best)
-    return ResidualAllocation(
-        program.sets.take(kept),
-        best[kept],
-        program.errors(best),
-        max(0.0, 1.0 - bound / value) if value else 0.0,
-        solved,
-    )
-
-
-def residual_program(
-    marginals: MarginalSet,
-    *,
-    rho: float,
-    prior: ResidualPrior | float | None = None,
-    known: ArrayLike = 0.0,
-    weights: ArrayLike = 1.0,
-) -> ResidualProgram:
-    """Return the arrays of RA-1 to RA-4; arguments as of `allocate_residuals`."""
     if not len(marginals) or not 0 < rho < np.inf:
         raise ProgramError(
             f"residual allocation: found {len(marginals)} marginals and rho={rho!r}; expected at least one, and rho above 0"
@@ -401,7 +334,7 @@ def residual_allocation(
     marginals
         The workload: attributes of each marginal, from 0.
     rho
-        As of `allocate_residuals`.
+        As of `residual_program`.
     variances : (K,) float, optional
         v_k, the same for each residual and as likely each.
     size
@@ -412,7 +345,7 @@ def residual_allocation(
     Raises
     ------
     ProgramError
-        As `allocate_residuals`; both `variances` and `size`.
+        As `residual_program`; both `variances` and `size`.
 
     Examples
     --------
@@ -446,10 +379,8 @@ def residual_allocation(
     return _model(program, largest=largest)
 
 
-def _model(
-    program: ResidualProgram, *, largest: bool, answer: tuple[Numbers, Numbers] | None = None
-) -> Model:
-    """Return RA-1 to RA-4 as a model: e_Ak (x_A + y_A + 1 / v_Ak) is at least c_A q_Ak. `answer`: what our own method found."""
+def _model(program: ResidualProgram, *, largest: bool) -> Model:
+    """Return RA-1 to RA-4 as a model: e_Ak (x_A + y_A + 1 / v_Ak) is at least c_A q_Ak."""
     of_set, scale_of = np.nonzero(program.prior.chances)
     chances = program.prior.chances[of_set, scale_of]
     rest = program.known[of_set] + 1.0 / program.prior.variances[of_set, scale_of]
@@ -494,7 +425,7 @@ def _model(
     )
 
     def own() -> Answer:
-        precisions, pulls = answer or solve_residuals(program, largest=largest)[::2]
+        precisions, pulls = solve_residuals(program, largest=largest)[::2]
         pulled = replace(program, weights=program.weights * pulls)
         slopes = pulled.costs * program.moments(precisions, 2)
         totals_now = precisions[of_set] + rest

@@ -100,11 +100,6 @@ def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[n
     return (np.arange(k + 1) >= int(least)).astype(np.float64)
 
 
-def minimax_values(point: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return p(0), ..., p(k) of a point of `minimax_polynomial`, (k + 1,)."""
-    return np.asarray(chebyshev_values(width, point.size - 2) @ point[:-1])
-
-
 def chebyshev_values(width: int, degree: int) -> NDArray[np.float64]:
     """Return T_j(2 s / k - 1) for s = 0, ..., k and j = 0, ..., t, (k + 1, t + 1).
 

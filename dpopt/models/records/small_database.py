@@ -27,8 +27,6 @@ Source: Blum, Ligett and Roth 2013, section 3 (what is nearest); Lagrangian boun
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -96,42 +94,6 @@ def largest_difference(
 ) -> float:
     """Return e of a database, computed from its counts alone: max_q abs(sum_x Q_q(x) n_x - m t_q), in records."""
     return float(np.abs(answers @ counts - int(counts.sum()) * targets).max())
-
-
-def bound_by_multipliers(
-    answers: NDArray[np.int8],
-    targets: list[Fraction],
-    records: int,
-    multipliers: list[Fraction],
-    *,
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-) -> Fraction:
-    """Return the bound SD-6 of multipliers (k,) on the box SD-4, in fractions; 0 where all are 0.
-
-    Raises
-    ------
-    ProgramError
-        If the box holds no database of m records.
-    """
-    norm = sum(map(abs, multipliers), start=Fraction(0))
-    least, most = int(low.sum()), int(high.sum())
-    if not least <= records <= most:
-        raise ProgramError(f"counts between {least} and {most} in all cannot add up to {records} records")
-    if norm == 0:
-        return Fraction(0)
-    rewards = [
-        sum((y for y, says in zip(multipliers, column, strict=True) if says), start=Fraction(0))
-        for column in answers.T.tolist()
-    ]
-    best = sum((reward * int(count) for reward, count in zip(rewards, low, strict=True)), start=Fraction(0))
-    left = records - least
-    for element in sorted(range(len(rewards)), key=lambda x: -rewards[x]):
-        taken = min(left, int(high[element] - low[element]))
-        best += rewards[element] * taken
-        left -= taken
-    value = sum((y * records * t for y, t in zip(multipliers, targets, strict=True)), start=Fraction(0))
-    return (value - best) / norm
 
 
 def _check(answers: NDArray[np.int8], targets: NDArray[np.float64], records: int) -> None:
