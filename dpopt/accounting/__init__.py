@@ -20,7 +20,6 @@ Every number holds under one neighbouring relation, and every charge names it.
 | conversions.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
 | dualquery.py | what the draws of DualQuery cost; how many rounds fit a budget |
 | dqrs.py | what DQRS costs; Renyi moments of a query that it keeps or draws again |
-| distributional.py | distributional privacy of a mechanism with few outputs, exactly |
 | selections.py | selections by the exponential mechanism: of candidates; one for each round of FEM and sepFEM |
 | measurements.py | integer noise: on counts, among them all one-way marginals; on the number of records |
 """
@@ -30,7 +29,6 @@ from __future__ import annotations
 from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import gdp_delta, gdp_epsilon, gdp_mu, zcdp_delta, zcdp_epsilon, zcdp_rho
-from dpopt.accounting.distributional import DistributionalPrivacy, distributional_privacy
 from dpopt.accounting.dualquery import (
     SAMPLER_SLACK,
     draw_charge,
@@ -51,12 +49,10 @@ __all__ = [
     "Budget",
     "Charge",
     "ChargeKind",
-    "DistributionalPrivacy",
     "Ledger",
     "NeighbouringRelation",
     "PrivacySpent",
     "amount_for",
-    "distributional_privacy",
     "draw_charge",
     "draw_range",
     "dualquery_epsilon",

@@ -11,9 +11,9 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from dpopt.accounting import distributional_privacy
 from dpopt.cli.pictures import picture, series
 from experiments.distributional_privacy.attacks import median_chain, reconstruct
+from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.distributional_privacy.exact import (
     far_apart,
     far_apart_of_bits,

@@ -9,14 +9,14 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.synopses.intervals.interval_theorem import (
+from dpopt.synopses.intervals.release_intervals import release_partition
+from experiments.intervals.columns import density_of, smooth, worst_error
+from experiments.intervals.theorem import (
     corrected_records,
     printed_records,
     records_of_its_proof,
     theorem_plan,
 )
-from dpopt.synopses.intervals.release_intervals import release_partition
-from experiments.intervals.columns import density_of, smooth, worst_error
 
 ALPHA, DELTA, COMPARISONS, EPSILON = 0.2, 0.05, 12, 1.0
 SIZES = (

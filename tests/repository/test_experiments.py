@@ -30,12 +30,12 @@ from tests.source_code import ROOT
 if not (ROOT / "experiments").is_dir():
     pytest.skip("the experiments are not part of this copy", allow_module_level=True)
 
-from dpopt.accounting import distributional_privacy
 from experiments.accuracy_leader.summary import markdown
 from experiments.benchmarks import __main__ as benchmarks
 from experiments.benchmarks.markdown import tables
 from experiments.benchmarks.registry import Bar, Case, Result, Setting
 from experiments.distributional_privacy import exact
+from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.documents import circumstances
 from experiments.hay_2010.tree_sums import (
     largest_errors,

@@ -16,17 +16,17 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.against_trees import tree_beside
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.interval_planning import plan_intervals
-from dpopt.synopses.intervals.interval_theorem import (
+from dpopt.synopses.intervals.partition_release import printed_weights
+from dpopt.synopses.intervals.release_intervals import release_partition
+from dpopt.synopses.intervals.split_plan import SplitPlan
+from dpopt.synopses.intervals.split_planning import plan_split
+from experiments.intervals.theorem import (
     corrected_error,
     corrected_records,
     printed_records,
     records_of_its_proof,
     theorem_plan,
 )
-from dpopt.synopses.intervals.partition_release import printed_weights
-from dpopt.synopses.intervals.release_intervals import release_partition
-from dpopt.synopses.intervals.split_plan import SplitPlan
-from dpopt.synopses.intervals.split_planning import plan_split
 from tests.tiny_runs import REPLACE
 
 PURE, RHO = Budget(1.0, 0.0, None, Accountant.PURE), Budget(None, 1e-9, 0.5, Accountant.ZCDP)

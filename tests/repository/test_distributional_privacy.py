@@ -10,9 +10,8 @@ from math import e, inf, log
 import numpy as np
 import pytest
 
-from dpopt.accounting import distributional_privacy
-from dpopt.accounting.distributional import Database, Distribution
 from dpopt.errors import AccountingError
+from experiments.distributional_privacy.definition import Database, Distribution, distributional_privacy
 
 ONE = Fraction(1)
 
