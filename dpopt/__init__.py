@@ -27,7 +27,8 @@ compilation   compiled kernels
 machine       memory and the ends of processes, as the operating system has them
 public_random seeded public numbers
 threads       work in threads
-errors        every error, one family
+arguments     arguments by name and by type, checked before anything is done
+errors        every error, one family, and how its messages name options
 version       which dpopt this is
 __main__      `python -m dpopt` is the command `dpopt`
 
@@ -41,7 +42,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from dpopt.errors import checked, checked_constructor
+from dpopt.arguments import checked, checked_constructor
 from dpopt.version import __version__
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ _PUBLIC_NAMES: dict[str, str] = {
 }
 
 _ROOMS = (
-    "accounting", "algorithms", "arrays", "cli", "comparison", "compilation", "errors", "files", "html_pages",
+    "accounting", "algorithms", "arguments", "arrays", "cli", "comparison", "compilation", "errors", "files", "html_pages",
     "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases", "reports",
     "schema", "solvers", "studio", "synopses", "threads", "transcript", "version",
 )  # fmt: skip

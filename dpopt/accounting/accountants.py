@@ -25,7 +25,8 @@ from dpopt.accounting.conversions import (
     weighted_sum_upward,
     zcdp_epsilon,
 )
-from dpopt.errors import AccountingError, Choice
+from dpopt.arguments import Choice
+from dpopt.errors import AccountingError
 
 MARGIN = 1.0 + 2.0**-44  # covers every rounding of a formula whose terms are all positive
 SMALLEST_GDP_DELTA = 1e-9

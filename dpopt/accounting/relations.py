@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpopt.errors import Choice
+from dpopt.arguments import Choice
 
 
 class NeighbouringRelation(Choice):

@@ -13,7 +13,8 @@ from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, options_named
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
-from dpopt.errors import PlanError, ReleaseFolderError, check_types, refuse_unknown
+from dpopt.arguments import check_types, refuse_unknown
+from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.reading import damage_as
 from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dpopt.errors import Choice, SchemaError, check_types
+from dpopt.arguments import Choice, check_types
+from dpopt.errors import SchemaError
 from dpopt.schema.dates import date_number, date_pattern, date_text
 
 Value = str | int | float | bool

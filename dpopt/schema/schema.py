@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arguments import check_types, checked
 from dpopt.arrays import freeze
-from dpopt.errors import SchemaError, check_types, checked
+from dpopt.errors import SchemaError
 from dpopt.files.json_files import (
     json_list,
     json_object,

@@ -27,7 +27,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, BudgetError, checked
+from dpopt.arguments import checked
+from dpopt.errors import AccountingError, BudgetError
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import AS_WRITTEN, flush_folder

@@ -19,7 +19,7 @@ import dpopt
 from dpopt.algorithms.registry import OPTIONS
 from dpopt.algorithms.replay import differing_files
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
-from dpopt.errors import types_of
+from dpopt.arguments import types_of
 
 SCHEMA = dpopt.Schema(
     (
