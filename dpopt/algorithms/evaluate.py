@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -40,6 +41,12 @@ from dpopt.releases.plan import Encoding
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.schema import Schema
 
+ADVICE = (
+    "Tell readers not to rely on figures like these. If they need them, fewer queries beside that pair (--workload), an upper "
+    "end as low as is publicly known, or a larger epsilon keep them better in a next release, which costs privacy again."
+)
+NOTABLE = 2.0
+"""Sampling errors that a mean may be off, and be as good as that of another sample of the same population."""
 MOST_COLUMNS = 128
 """Columns that scores are computed of, with all their pairs; the first ones of a wider table."""
 
@@ -81,13 +88,16 @@ def evaluate(
     dict
         "private": False. "queries", "max_error", "mean_error", "worst_query" (in words), "baselines". "marginals", for a
         workload of marginals: total variation distances, "mean_distance", "largest_distance" and "largest_of" (columns).
-        "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers) and "missing" (a
-        share), as the schema reads numbers; empty for a table of codes. "scores", None without records: 0 to 100, as users of
-        SDMetrics expect (`dpopt.private.marginal_comparison`): "by_column", "by_pair", their means "columns" and "pairs", the
-        mean of these "overall", and how many columns were "left_out". "unseen": the most frequent values and pairs of values of
-        synthetic records that no record of the table has, with "columns", "values" in words, "share" of the synthetic records,
-        and the "rule" that would forbid them, as a line of a schema: for what is impossible in the world, and never because the
-        table lacks it, which a rule would publish.
+        "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers), "missing" (a
+        share) and "sampling" (standard error of the mean), as the schema reads numbers; empty for a table of codes. "weakest":
+        the "pair" whose association is furthest off ("columns", "measure", "real", "synthetic") and the "mean" furthest off
+        ("column", "real", "synthetic", "sampling_errors", "percent"), each None where there is none; both in "words", and an
+        "advice". Read them before the scores, which hide single bad figures. "scores", None without records: 0 to 100, as
+        users of SDMetrics expect (`dpopt.private.marginal_comparison`): "by_column", "by_pair", their means "columns" and
+        "pairs", the mean of these "overall", and how many columns were "left_out". "unseen": the most frequent values and
+        pairs of values of synthetic records that no record of the table has, with "columns", "values" in words, "share" of the
+        synthetic records, and the "rule" that would forbid them, as a line of a schema: for what is impossible in the world,
+        and never because the table lacks it, which a rule would publish.
 
     Raises
     ------
@@ -113,7 +123,7 @@ def evaluate(
         dataset = _read(table, declared, reading or TableReading(), engine)
     check_schema(dataset, judged.schema)
     errors = non_private_errors(dataset, judged.queries, judged.answers, progress=progress)
-    own = errors["release"]
+    own, columns = errors["release"], _columns(judged.figures(), dataset)
     return {
         "private": False,
         "note": "NOT private: computed from the exact answers; keep it with the table",
@@ -126,8 +136,8 @@ def evaluate(
             for name in ("zeros", "uniform")
         },
         "marginals": _distances(judged, own.distances),
-        "columns": _columns(judged.figures(), dataset),
-        **_compared(judged, dataset),
+        "columns": columns,
+        **_compared(judged, dataset, columns),
     }
 
 
@@ -245,15 +255,16 @@ def _distances(judged: _Judged, distances: tuple[float, ...]) -> dict[str, Any] 
     }
 
 
-def _compared(judged: _Judged, dataset: PrivateDataset) -> dict[str, Any]:
-    """Return scores from 0 to 100 of columns and pairs, and what the table lacks; None without records."""
+def _compared(judged: _Judged, dataset: PrivateDataset, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weakest figures, scores from 0 to 100 of columns and pairs, and what the table lacks; None without records."""
     if judged.records is None:
-        return {"scores": None, "unseen": None}
+        return {"weakest": None, "scores": None, "unseen": None}
     ones, pairs = (
         compare_marginals(dataset, judged.schema, sets, judged.records)
         for sets in compared_columns(judged.schema)
     )
     return {
+        "weakest": weakest_sheet(judged.schema, pairs, columns),
         "scores": score_sheet(judged.schema, ones, pairs),
         "unseen": unseen_sheet(judged.schema, ones, pairs),
     }
@@ -299,6 +310,59 @@ def _rule_against(schema: Schema, places: Sequence[int], codes: Sequence[int]) -
             values.append(attribute.values[code])
     rule = {"forbidden": [attribute.name for attribute in attributes], "combinations": [values]}
     return json.dumps(rule, ensure_ascii=False)
+
+
+def weakest_sheet(
+    schema: Schema, pairs: Sequence[NonPrivateMarginal], columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the pair whose association is furthest off, and the mean that is, real beside synthetic.
+
+    Parameters
+    ----------
+    pairs
+        All that are compared. Correlations count by what they moved, Cramer's V by what it lost: noise about what is rare adds
+        to it.
+    columns
+        Figures of the numeric columns, as of `evaluate`. Of means that are more than `NOTABLE` sampling errors off the one with
+        the largest percentage is taken; where there are none, that with the most sampling errors.
+    """
+    lost = []
+    for one in pairs:
+        numbers = one.correlation is not None and one.own_correlation is not None
+        real = one.correlation if numbers else one.association
+        own = one.own_correlation if numbers else one.own_association
+        if real is not None and own is not None:
+            names = [schema.attributes[place].name for place in one.attributes]
+            measure = "correlation of bins" if numbers else "Cramer's V"
+            pair = {"columns": names, "measure": measure, "real": real, "synthetic": own}
+            lost.append((abs(real - own) if numbers else real - own, pair))
+    off = []
+    for name, both in columns.items():
+        real, own, sampling = both["real"]["mean"], both["synthetic"]["mean"], both["real"]["sampling"]
+        if own is not None and sampling:
+            percent = 100 * (own - real) / abs(real) if real else None
+            apart = abs(own - real) / sampling
+            mean = {"column": name, "real": real, "synthetic": own, "sampling_errors": apart}
+            far = 0.0 if apart <= NOTABLE else inf if percent is None else abs(percent)
+            off.append(((far, apart), {**mean, "percent": percent}))
+    found = [max(some, key=lambda one: one[0])[1] if some else None for some in (lost, off)]
+    return {"pair": found[0], "mean": found[1], "words": _weakest_in_words(*found), "advice": ADVICE}
+
+
+def _weakest_in_words(pair: Mapping[str, Any] | None, mean: Mapping[str, Any] | None) -> list[str]:
+    words = []
+    if pair is not None:
+        words.append(
+            f"weakest pair: {' x '.join(pair['columns'])}, {pair['measure']} {pair['real']:.2f} in the table, "
+            f"{pair['synthetic']:.2f} in the release"
+        )
+    if mean is not None:
+        percent = "" if mean["percent"] is None else f"{mean['percent']:+.1f} %, "
+        words.append(
+            f"weakest mean: {mean['column']}, {mean['real']:,.6g} in the table, {mean['synthetic']:,.6g} in the release "
+            f"({percent}{mean['sampling_errors']:.1f} times its sampling error)"
+        )
+    return words
 
 
 def score_sheet(

@@ -93,8 +93,9 @@ class SyntheticRelease(Shown):
     def _said(self) -> list[str]:
         rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
         held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
-        predicted = self.statement["accuracy"]["predicted"]
-        error = [] if not predicted else [f"predicted mean error={predicted['mean_error']:.2g}"]
+        accuracy = self.statement["accuracy"]
+        which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
+        error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
         return [self.job.plan.algorithm, f"{rows}{held}", *error, *said_of(self.statement["privacy"])]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,11 +256,14 @@ class ColumnFigures:
         The least values that a quarter, half and three quarters of all others do not exceed.
     missing : float
         Share of missing values.
+    sampling : float or None
+        Standard error of the mean: how far it is, typically, from that of the population that the rows are a sample of.
     """
 
     mean: float | None
     quartiles: tuple[float, float, float] | None
     missing: float
+    sampling: float | None = None
 
     @classmethod
     def of(cls, values: NDArray[np.float64], weights: NDArray[np.float64]) -> ColumnFigures:
@@ -269,7 +273,7 @@ class ColumnFigures:
         --------
         >>> import numpy as np
         >>> ColumnFigures.of(np.array([4.0, 1.0, np.nan]), np.array([1.0, 2.0, 1.0]))
-        ColumnFigures(mean=2.0, quartiles=(1.0, 1.0, 4.0), missing=0.25)
+        ColumnFigures(mean=2.0, quartiles=(1.0, 1.0, 4.0), missing=0.25, sampling=0.816496580927726)
         """
         known = ~np.isnan(values) & (weights > 0)
         total, missing = float(weights[known].sum()), float(weights[np.isnan(values)].sum())
@@ -280,7 +284,8 @@ class ColumnFigures:
         places = np.searchsorted(upto, np.array([0.25, 0.5, 0.75]) * upto[-1] * (1 - 1e-12))
         first, middle, third = ordered[places].tolist()
         mean = float(np.average(values[known], weights=weights[known]))
-        return cls(mean, (first, middle, third), missing / (total + missing))
+        variance = float(np.average((values[known] - mean) ** 2, weights=weights[known]))
+        return cls(mean, (first, middle, third), missing / (total + missing), sqrt(variance / total))
 
 
 def numeric_figures(dataset: PrivateDataset) -> dict[str, ColumnFigures]:

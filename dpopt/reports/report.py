@@ -158,7 +158,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         charges=grouped_charges(statement["privacy"]["charges"]),
         synopsis=None,
         statement=statement,
-        accuracy={name: statement["accuracy"].get(name) for name in ("proven", "predicted", "found")},
+        accuracy={name: statement["accuracy"].get(name) for name in ("proven", "predicted", "expected")},
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         citation=citation(statement),

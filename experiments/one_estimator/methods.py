@@ -109,9 +109,9 @@ def _synthesize(algorithm: str, task: Task) -> Released:
         **_terms(task),
     )
     accuracy = release.statement["accuracy"]
-    predicted, found = (_stated(accuracy.get(name)) for name in ("predicted", "found"))
+    predicted, expected = (_stated(accuracy.get(name)) for name in ("predicted", "expected"))
     records = release.records
-    return Released(np.asarray(records.held), records.weights, predicted, found=found)
+    return Released(np.asarray(records.held), records.weights, predicted, found=expected)
 
 
 def _stated(errors: dict[str, Any] | None) -> dict[str, float] | None:

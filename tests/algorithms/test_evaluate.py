@@ -168,7 +168,36 @@ def test_a_table_is_given_as_a_path_a_frame_or_a_data_set(tmp_path: Path) -> Non
     finished, path = small_release(), write_table(tmp_path)
     from_path = evaluate(finished, path)
     assert evaluate(finished, pd.read_csv(path, keep_default_na=False)) == from_path
-    assert {**from_path, "columns": {}} == evaluate(finished, dataset())
+    from_codes = evaluate(finished, dataset())
+    assert from_codes["weakest"].pop("mean") is None
+    for found in (from_path, from_codes):
+        del found["weakest"]
+    assert {**from_path, "columns": {}} == from_codes
+
+
+def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
+    """x and y go together in the table alone. Of the means a is 3.5 sampling errors off, and b, by more per cent, 1.5."""
+    x, y, a, b = (
+        Attribute(name, AttributeKind.NUMERIC, edges=(0, 1, 2, 9), integer=True)
+        for name in ("x", "y", "a", "b")
+    )
+    c = Attribute("c", AttributeKind.CATEGORICAL, ("no", "yes"))
+    table = pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "c": ["no", "no", "yes", "yes"]})
+    rows = table.assign(y=[0, 1, 0, 1], c=["no", "yes", "no", "yes"])
+    weakest = evaluate(rows, table, schema=Schema((c, x, y)))["weakest"]
+    assert weakest["words"][0] == "weakest pair: c x x, Cramer's V 1.00 in the table, 0.00 in the release"
+    weakest = evaluate(rows, table, schema=Schema((x, y)))["weakest"]
+    measure, real, own = "correlation of bins", pytest.approx(1), pytest.approx(0)
+    assert weakest["pair"] == {"columns": ["x", "y"], "measure": measure, "real": real, "synthetic": own}
+    table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
+    weakest = evaluate(table.assign(a=5, b=[8, 8, 4, 0]), table, schema=Schema((a, b)))["weakest"]
+    off, mean = pytest.approx(3 / (3 / 4) ** 0.5), {"column": "a", "real": 2, "synthetic": 5, "percent": 150}
+    assert weakest["mean"] == {**mean, "sampling_errors": off}
+    assert weakest["words"][1] == (
+        "weakest mean: a, 2 in the table, 5 in the release (+150.0 %, 3.5 times its sampling error)"
+    )
+    weakest = evaluate(table.assign(b=[8, 8, 4, 0]), table, schema=Schema((a, b)))["weakest"]
+    assert (weakest["mean"]["column"], weakest["mean"]["percent"]) == ("b", 150)
 
 
 @pytest.mark.parametrize("asked", ["marginals:2", "conjunctions:2,count=40,seed=1"])

@@ -89,7 +89,7 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
     formula = expected_once(AskedMarginals.of(asked.marginals), population, scales, x)
     measured = float(np.abs(apart).mean())
     assert 0.6 * formula.mean_error < measured < 1.15 * formula.mean_error
-    found = made.statement["accuracy"]["found"]
+    found = made.statement["accuracy"]["expected"]
     assert found["low"] < found["mean_error"] < found["high"]
     assert 0.7 * found["mean_error"] < measured < 1.9 * found["mean_error"]
     assert found["low"] / FOUND[0] == pytest.approx(found["high"] / FOUND[2], rel=1e-4)

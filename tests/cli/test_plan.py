@@ -267,8 +267,10 @@ def test_a_plan_on_file_is_what_a_release_takes(tmp_path: Path) -> None:
 
 
 def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_path: Path) -> None:
-    asked = [*public, "--n", 5000, "--epsilons", "3,.3"]
-    text = succeed("plan", *asked, "-o", tmp_path / "errors.svg")
+    asked = [*public, "--n", 5000, "--epsilons", "3 ,.3"]
+    shown = call("plan", *asked, "-o", tmp_path / "errors.svg")
+    assert shown.stderr.startswith("epsilons 3 and 0.3\n")
+    text = shown.stdout
     made = json.loads(succeed("plan", *asked, "--json"))
     rows, recommended = made["epsilons"], made["recommended"]
     assert [row["epsilon"] for row in rows] == [0.3, 3]
@@ -283,5 +285,6 @@ def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_pa
     assert "errors predicted for projection" in text
     assert "<svg" in (tmp_path / "errors.svg").read_text(encoding="utf-8")
     assert "ends with .svg, .png or .pdf" in refuse("plan", *asked, "-o", tmp_path / "errors.json")
-    assert "found 'many'" in refuse("plan", *public, "--n", 5000, "--epsilons", "many")
+    for unclear in ("many", "0,5"):  # a decimal comma
+        assert f"found '{unclear}'" in refuse("plan", *public, "--n", 5000, "--epsilons", unclear)
     assert "in place of --epsilon" in refuse("plan", *asked, "--epsilon", 1)

@@ -31,7 +31,7 @@ def schema_file(folder: Path, rules: Sequence[object], **changes: object) -> Pat
 
 def test_a_table_that_obeys_its_rules_is_said_to(table: Path, tmp_path: Path) -> None:
     said = succeed("schema", "check", table, "--schema", schema_file(tmp_path, RULES[:2]))
-    assert "4 attributes, 2 rules" in said
+    assert "4 columns, 2 rules" in said
     assert "fits the schema" in said
     assert "all 200 rows obey the 2 rules" in said
     assert "NOT private" in said
@@ -53,7 +53,7 @@ def test_rows_that_break_a_rule_are_counted_for_the_owner(table: Path, tmp_path:
 
 def test_without_a_table_the_rules_are_printed_in_words(tmp_path: Path) -> None:
     said = succeed("schema", "check", "--schema", schema_file(tmp_path, RULES, draft=True))
-    assert "4 attributes, 3 rules; a draft, not reviewed yet" in said
+    assert "4 columns, 3 rules; a draft, not reviewed yet" in said
     assert "1. reds live in the north: if colour = red then town = north" in said
     assert "2. never: smoker = true and age < 20" in said
 
@@ -130,4 +130,4 @@ def test_rules_that_are_broken_name_rows_that_are_counted(tmp_path: Path) -> Non
     schema = schema_file(tmp_path, RULES[:1], attributes=WITH_BUCKETS.to_json()["attributes"])
     said = succeed("schema", "check", table, "--schema", schema, "--on-invalid", "drop")
     assert "1 of 2 rows are counted" in said
-    assert "1 of 1 rows break 1 of the 1 rules; the rows that are counted" in " ".join(said.split())
+    assert "1 of 1 rows break 1 of the 1 rule; the rows that are counted" in " ".join(said.split())

@@ -333,7 +333,7 @@ def sampling_error(workload: Workload, size: int, density: float | None = None) 
     return float(np.exp(np.log(np.maximum(found, 1e-300)).mean()))
 
 
-def found_errors(known: Known) -> dict[str, Any]:
+def expected_errors(known: Known) -> dict[str, Any]:
     """Return what the estimates of a run expect of the errors of its records: from released values alone."""
     asked = AskedMarginals.of(known.marginals)
     found = asked.expected(known.counts, known.scales, known.precision, known.plan.size)

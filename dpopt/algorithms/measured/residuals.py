@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.measured.expected import found_errors
+from dpopt.algorithms.measured.expected import expected_errors
 from dpopt.algorithms.measured.fitting import (
     PLAIN_RECORDS,
     RecordFitter,
@@ -62,7 +62,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
         "smoothing": strength,
         "lost_to_interruptions": walk.lost,
     }
-    accuracy = {"found": found_errors(known)}
+    accuracy = {"expected": expected_errors(known)}
     return Outcome(
         walk.ledger,
         records,

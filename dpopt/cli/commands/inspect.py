@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,31 +24,27 @@ def replay(
     """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
     from dpopt.algorithms.replay import INPUTS, absent_files, differing_files
     from dpopt.algorithms.replay import replay as rebuild
-    from dpopt.cli.reports.reports import console
+    from dpopt.cli.reports.reports import console, listed
 
     rebuilt = rebuild(folder, out)
     absent = absent_files(folder, out)
     different = [name for name in differing_files(folder, out) if name not in absent]
     if different:
         fail(
-            f"{_listed(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
+            f"{listed(different)} in {folder} is not what its transcript gives: it was changed after the release, or "
             f"written by other versions. {out} holds what the transcript gives"
         )
     console().print(f"{_what_was_rebuilt(rebuilt)}, in {out}")
     same = sorted({path.name for path in out.iterdir()} - {*INPUTS, *absent})
     if same:
         verb = "are" if len(same) > 1 else "is"
-        console().print(f"{folder} holds the same release: {_listed(same)} {verb} the same byte for byte.")
+        console().print(f"{folder} holds the same release: {listed(same)} {verb} the same byte for byte.")
     if absent:
-        console().print(f"{_listed(absent)}: not in {folder}, so that there was nothing to compare with.")
+        console().print(f"{listed(absent)}: not in {folder}, so that there was nothing to compare with.")
     console().print(
-        f"{_listed(INPUTS)} were read and not rebuilt: the first three have the fingerprint that stands in the "
+        f"{listed(INPUTS)} were read and not rebuilt: the first three have the fingerprint that stands in the "
         "transcript; the bytes of these files were not compared"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -35,7 +36,8 @@ def plan(
     ] = None,
     epsilons: Annotated[
         str | None,
-        "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each.",
+        "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each. Decimal points, no decimal "
+        "commas.",
     ] = None,
     unit: options.UnitOptions,
     accuracy: Annotated[
@@ -98,12 +100,16 @@ def plan(
     progress = TerminalProgress()
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
     if epsilons is not None:
+        from dpopt.cli.reports.reports import listed
+
         if terms.epsilon is not None or terms.rho is not None:
             raise PlanError("--epsilons stands in place of --epsilon and --rho; leave them out")
+        several = _numbers(epsilons)
+        typer.echo(f"epsilons {listed([f'{one:g}' for one in several])}", err=True)
         plans = planned.by_epsilon(
             declared,
             workload,
-            epsilons=_numbers(epsilons),
+            epsilons=several,
             n=n,
             algorithm=algorithm.options(),
             progress=progress,
@@ -136,16 +142,20 @@ def plan(
 
 
 def _numbers(text: str) -> list[float]:
-    """Return the numbers of a list with commas between them.
+    """Return the numbers of a list with commas, semicolons or blanks between them.
 
-    Raises PlanError if one is none.
+    Raises PlanError if one is none, or not positive, as where a comma was meant as a decimal mark (0,5).
     """
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in re.split(r"[,;\s]+", text.strip())]
     except ValueError:
+        found = []
+    if not found or not all(number > 0 for number in found):
         raise PlanError(
-            f"--epsilons are numbers with commas between them, such as .1,.3,1,3; found {text!r}"
-        ) from None
+            "--epsilons are positive numbers with a decimal point, and commas or blanks between them, such as 0.1,0.5,1; "
+            f"found {text!r}"
+        )
+    return found
 
 
 def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bool) -> None:

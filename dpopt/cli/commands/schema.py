@@ -49,13 +49,15 @@ def _plain(path: Path) -> str:
 
 def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None:
     """Print which rules the rows of a table break, marked as not private; not all of the rows may be counted."""
+    from dpopt.private.readers.table_problems import counted
+
     out = console()
     if not report.names:
         out.print("the schema declares no rules")
         return
     if not report.rows_breaking_any:
         out.print(
-            f"all {report.rows:,} rows obey the {len(report.names)} rules (NOT private; stored nowhere)"
+            f"all {report.rows:,} rows obey the {counted(len(report.names), 'rule')} (NOT private; stored nowhere)"
         )
         return
     found = zip(report.names, report.broken, report.first_rows, strict=True)
@@ -67,7 +69,7 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
     numbered = "rows of data" if all_rows else "the rows that are counted, without the others,"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
-        f"{len(report.names):,} rules; {numbered} are counted from 1, without the header line. Synthetic records will "
+        f"{counted(len(report.names), 'rule')}; {numbered} are counted from 1, without the header line. Synthetic records will "
         "obey all rules. This is for the owner of the table, and is stored nowhere."
     )
 
@@ -143,13 +145,16 @@ def check(
     """
     from dpopt.private.evaluation import broken_rows
     from dpopt.private.readers.read_table import fit_of_table
+    from dpopt.private.readers.table_problems import counted
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.schema import Schema
 
     declared = Schema.read(schema)
     feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     draft = "; a draft, not reviewed yet" if declared.draft else ""
-    summary = f"{_plain(schema)}: {len(declared)} attributes, {len(declared.rules)} rules{draft}"
+    summary = (
+        f"{_plain(schema)}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
+    )
     if table is None:
         console().print(summary)
         for number, rule in enumerate(declared.rules, start=1):

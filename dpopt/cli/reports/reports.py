@@ -46,6 +46,11 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names with commas, and "and" before the last."""
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
+
+
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:
     """Print a table with its title on the left."""
     table = Table(*headings, title=title, title_justify="left")
@@ -158,15 +163,15 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
         how = f"simulated on public synthetic data{asked}{fewer}, no bound"
         if predicted.get("low") is not None:
             how = predicted["kind"]
-        lines.append(f"predicted: {_expected(predicted)} ({how})")
+        lines.append(f"predicted: {_errors_in_words(predicted)} ({how})")
         lines += baseline_lines(predicted)
-    if (found := accuracy.get("found")) is not None:
-        lines.append(f"found:     {_expected(found)} ({found['kind']})")
+    if (expected := accuracy.get("expected")) is not None:
+        lines.append(f"expected:  {_errors_in_words(expected)} ({expected['kind']})")
     return lines + certified_lines(accuracy.get("certified"))
 
 
-def _expected(errors: Mapping[str, Any]) -> str:
-    """Return expected errors, with the interval of the mean one if there is any."""
+def _errors_in_words(errors: Mapping[str, Any]) -> str:
+    """Return predicted or expected errors, with the interval of the mean one if there is any."""
     said = f"largest error {errors['max_error']:.4f}, mean error {errors['mean_error']:.5f}"
     if errors.get("low") is None:
         return said
@@ -253,15 +258,14 @@ def report_release(
         out.print(
             "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
         )
-    accuracy = statement["accuracy"]
-    expected = accuracy.get("found") or accuracy.get("predicted")
-    if expected is not None:
-        low, high = expected.get("low"), expected.get("high")
-        between = "" if low is None else f", in nine of ten runs {low:.2g} to {high:.2g}"
-        how = "as the release itself shows" if accuracy.get("found") else "as predicted on public data"
-        out.print(
-            f"accuracy:   answers are off by {expected['mean_error']:.2g} of the records in the mean{between}, {how}"
-        )
+    for which, how in (("expected", "judged by the release itself"), ("predicted", "on public data")):
+        if (errors := statement["accuracy"].get(which)) is not None:
+            low, high = errors.get("low"), errors.get("high")
+            between = "" if low is None else f", in nine of ten runs {low:.2g} to {high:.2g}"
+            out.print(
+                f"accuracy:   {which} mean error {errors['mean_error']:.2g} of the records{between} ({how})"
+            )
+            break
     for line in _remarks(statement):
         out.print(line)
     out.print(f"next:       dpopt report {place} {table} -o report.html")
@@ -343,7 +347,12 @@ def report_certified(report: Mapping[str, Any]) -> None:
 
 
 def report_errors(errors: Mapping[str, Any]) -> None:
-    """Print errors against the truth, marked as not private."""
+    """Print errors against the truth, marked as not private: first the score and the weakest figures, which it hides."""
+    if (scores := errors.get("scores")) is not None:
+        _print_scores(scores)
+    if (weakest := errors.get("weakest")) is not None:
+        for line in (*weakest["words"], weakest["advice"]):
+            console().print(line)
     compared = {"release": errors}
     if errors.get("reweighted") is not None:
         compared["re-weighted"] = errors["reweighted"]
@@ -351,7 +360,7 @@ def report_errors(errors: Mapping[str, Any]) -> None:
     print_table(
         ("", "largest error", "mean error"),
         [(name, f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}") for name, row in compared.items()],
-        title=f"{errors['queries']:,} queries (NOT private)",
+        title=f"actual errors of {errors['queries']:,} queries (NOT private)",
     )
     console().print(f"worst query: {errors['worst_query']}")
     if (found := errors.get("marginals")) is not None:
@@ -359,8 +368,6 @@ def report_errors(errors: Mapping[str, Any]) -> None:
             f"total variation of {found['marginals']:,} marginals: {found['mean_distance']:.4f} on average, at most "
             f"{found['largest_distance']:.4f} ({' x '.join(found['largest_of'])})"
         )
-    if (scores := errors.get("scores")) is not None:
-        _print_scores(scores)
     if errors.get("unseen"):
         _print_unseen(errors["unseen"])
     if errors.get("columns"):
@@ -398,7 +405,7 @@ def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _print_scores(scores: Mapping[str, Any]) -> None:
-    """Print scores of columns and pairs from 0 to 100 %, and the lowest ones."""
+    """Print scores of columns and pairs from 0 to 100 %, marked as not private, and the lowest ones."""
     pairs = "" if scores["pairs"] is None else f", of pairs {scores['pairs']:.1f} %"
     low = sorted(scores["by_column"].items(), key=lambda one: one[1])[:3]
     named = [f"{name} {score:.1f} %" for name, score in low]
@@ -408,7 +415,8 @@ def _print_scores(scores: Mapping[str, Any]) -> None:
     ]
     left_out = f" (without {scores['left_out']:,} columns)" if scores["left_out"] else ""
     console().print(
-        f"score: {scores['overall']:.1f} %; of columns {scores['columns']:.1f} %{pairs}{left_out}. Lowest: {', '.join(named)}"
+        f"score (NOT private): {scores['overall']:.1f} %; of columns {scores['columns']:.1f} %{pairs}{left_out}. Lowest: "
+        f"{', '.join(named)}"
     )
 
 
