@@ -120,8 +120,8 @@ def infer(
         shown.print(f"note: {note}", markup=False)
     shown.print(
         f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; the same review as a page: {beside}. Both "
-        "are read off private data: values and bin edges may reveal records. Review the draft against what is publicly known, "
-        'then set "draft": false in the file.',
+        "are read off private data, and the schema is published with the release: values and bin edges may reveal records. "
+        'Replace them by what is publicly known, then set "draft": false in the file.',
         markup=False,
     )
 

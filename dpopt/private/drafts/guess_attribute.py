@@ -57,6 +57,7 @@ _ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
     0.5,
 )  # rows of a code on average, and the share of a range that codes fill at most
 _RARE = 5  # rows below which a value may reveal who has it
+_LISTED = 10  # texts up to which their list is seen at a glance, and goes without a remark
 _EXACT = 2.0**53
 _LARGEST = 1e300
 
@@ -240,10 +241,13 @@ def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels
             f"values differ in case or blanks only, such as {shown(twice)}; write them alike in the table"
         )
     rare = sum(rows < _RARE for rows in counts.values())
+    numbers = not isinstance(attribute.values[0], str)
     if rare and sum(counts.values()) > _RARE * len(counts):
         check.append(
             f"{counted(rare, 'value')} in fewer than {_RARE} rows; keep what a code book lists, group the others"
         )
+    elif not labels and attribute.prefix is None and len(attribute.values) > (1 if numbers else _LISTED):
+        check.append("values that occur: compare with the code book")
     if labels:
         why = f"the file labels its values: {', '.join(f'{code} = {label}' for code, label in [*labels.items()][:3])}"
     return Guess(attribute, why, tuple(check), counted(len(attribute.values), "value"))
@@ -406,9 +410,10 @@ def _of_numbers(
         share = rows[values >= shaped.edges[-2]].sum() / total
         low, high = (_grouped(edge) for edge in shaped.edges[-2:])
         held = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
-        check.append(
-            f"skewed: the top bin, {low} to {high}, holds {held} of the rows; set its upper end to a limit that is known"
-        )
+        check.append(f"skewed: the top bin, {low} to {high}, holds {held} of the rows, so keep its end low")
+    limits = " and ".join(_grouped(edge) for edge in (shaped.edges[0], shaped.edges[-1]))
+    inner = ", and quantiles between them," if shaped.shape == "quantiles" else ""
+    check.append(f"ends {limits}{inner} come from the table: set public ones")
     ends = ((values[-1], rows[-1], values[-2:][0]), (values[0], rows[0], values[:2][-1]))
     for value, number, next_one in ends:
         marks = value < 0 <= next_one or (
