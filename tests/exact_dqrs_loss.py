@@ -29,7 +29,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.driver import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DqrsPlan
-from dpopt.private.curators.dqrs_curator import DqrsCurator
+from dpopt.private.curators.dualquery_curator import DqrsCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import KeptQueries, QueryWeights
 from dpopt.programs.results import SolveLimits

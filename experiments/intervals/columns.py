@@ -16,8 +16,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.intervals.against_trees import tree_beside
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_intervals import release_partition
 from experiments.intervals.theorem import corrected_error, theorem_plan

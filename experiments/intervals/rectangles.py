@@ -14,7 +14,7 @@ from dpopt.queries import rectangle_sums
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.intervals.release_intervals import release_partition
-from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.intervals.split_plan import plan_split
 from experiments.boxes.grids import grids
 from experiments.intervals.columns import BETA, BUDGETS
 

@@ -18,7 +18,7 @@ from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.algorithms.dualquery.planning import make_dqrs_plan
 from dpopt.algorithms.options import DQRS, PlanRequest
 from dpopt.errors import PlanError
-from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
+from dpopt.private.curators.dualquery_curator import DqrsCurator, signed_queries
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.results import SolveLimits

@@ -40,8 +40,8 @@ from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
-from dpopt.synopses.intervals.interval_planning import plan_intervals
-from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.intervals.interval_plan import plan_intervals
+from dpopt.synopses.intervals.split_plan import plan_split
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from tests.boundary.defects import persons

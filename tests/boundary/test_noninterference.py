@@ -60,8 +60,7 @@ from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
 from dpopt.private.curators import measuring_curator, net_curator
-from dpopt.private.curators.dqrs_curator import DqrsCurator
-from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.curators.dualquery_curator import Curator, DqrsCurator
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator

@@ -97,7 +97,7 @@ def test_each_of_them_is_constructed_by_a_curator() -> None:
         if file.room == "private"
     }
     assert found["dpopt/private/curators/fem_curator.py"] == {"SelectedQuery"}
-    assert found["dpopt/private/curators/dqrs_curator.py"] == {"SampledQueries"}
+    assert found["dpopt/private/curators/dualquery_curator.py"] == {"SampledQueries"}
     assert set().union(*found.values()) == RELEASED
 
 

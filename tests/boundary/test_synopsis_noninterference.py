@@ -49,10 +49,10 @@ from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 from dpopt.synopses.histograms.wave_plan import plan_waves
-from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.partition_release import write_boxes
 from dpopt.synopses.intervals.release_intervals import release_partition
-from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.intervals.split_plan import plan_split
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
 from dpopt.synopses.summaries.release_summary import release_summary

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.models import Formulation, max_csp_as_mip, point_from_record, record_from_point
 from dpopt.models.best_responses.pairwise_lifting import lifting, pairwise_lifting
-from dpopt.models.best_responses.relaxation_bound import relaxation_bound
-from dpopt.models.best_responses.triangles import _LOWER, _SIDES, violated_triangles
+from dpopt.models.best_responses.relaxation_bound import _LOWER, _SIDES, relaxation_bound, violated_triangles
 from dpopt.programs import (
     NO_LIMITS,
     Availability,

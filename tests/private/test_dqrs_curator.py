@@ -17,7 +17,7 @@ from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, TranscriptError
-from dpopt.private.curators.dqrs_curator import DqrsCurator, _netted, signed_queries
+from dpopt.private.curators.dualquery_curator import DqrsCurator, _netted, signed_queries
 from dpopt.private.mechanisms.randomness import RandomWords, ScriptedWords
 from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.transcript.journal import MemoryJournal

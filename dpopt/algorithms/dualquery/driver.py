@@ -22,8 +22,7 @@ from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
-from dpopt.private.curators.dqrs_curator import DqrsCurator
-from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.curators.dualquery_curator import Curator, DqrsCurator
 from dpopt.programs.certificate import certify
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits, SolveResult, Termination

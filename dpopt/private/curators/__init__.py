@@ -5,7 +5,7 @@ In: a dataset, a ledger, what is asked. Out: released values, each charged befor
 | file | what it holds |
 |---|---|
 | door.py | the order of every release: charge, draw, journal |
-| dualquery_curator.py, fem_curator.py, dqrs_curator.py | the curators of DualQuery and its relatives |
+| dualquery_curator.py, fem_curator.py | the curators of DualQuery and its relatives |
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
 | multiplicative_curator.py | the curator of multiplicative weights |
 | counting_curator.py | the curator of noisy counts of all kinds, and the table of measurements that it makes |

@@ -3,8 +3,8 @@
 | file | what it holds |
 |---|---|
 | partition_plan.py | what plans of intervals and of boxes have in common |
-| interval_plan.py, interval_planning.py | plans of intervals |
-| split_plan.py, split_planning.py | plans of boxes cut at noisy medians |
+| interval_plan.py | plans of intervals |
+| split_plan.py | plans of boxes cut at noisy medians |
 | against_trees.py | the errors of a tree of counts with the same budget |
 | searches.py, release_intervals.py | from counts behind their door to intervals and boxes; from a table to their release |
 | partition.py, partition_release.py | boxes and their cuts; the release and its answers; as CSV files |

@@ -1,4 +1,6 @@
-"""The plan of an interval release: how many intervals, which threshold, how much noise; made from public numbers alone.
+"""Plans of interval releases, made from public numbers alone: how many intervals, which threshold, how much noise.
+
+A plan is that of the least proven error for a number of records and a budget.
 
 Writing T for the threshold, t for what the noise of no comparison exceeds with probability 1 - beta, n for the number of
 records and K for the largest number of intervals, of which the last one is not searched for but holds what is left:
@@ -16,14 +18,28 @@ Source: Blum, Ligett and Roth 2011, section 4 (its corrected statement: docs/res
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import Literal
 
+import numpy as np
+
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
+from dpopt.accounting.measurements import measurement_scale
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import comparisons_needed, search_charge
-from dpopt.synopses.intervals.partition_plan import PartitionPlan, check_domain
+from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, whole_amount
+from dpopt.synopses.intervals.partition_plan import (
+    LARGEST_RECORDS,
+    PartitionPlan,
+    check_domain,
+    check_records,
+    check_unit,
+)
+from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 MASSES = "records in each interval"
 """What is measured of the intervals; the label of its charge."""
@@ -115,3 +131,203 @@ class IntervalPlan(PartitionPlan):
     def proven_for(self) -> str:
         """For which tables the stated error holds: with printed weights it counts on small atoms."""
         return "" if self.mass_scales else f", if no bin holds more than {self.atom:,} of them"
+
+
+MEASURED, PRINTED = "measured", "printed"
+BETA = 0.05
+MOST_INTERVALS = 4096
+_SHARES = tuple(np.geomspace(0.005, 0.6, 9).tolist())  # of the budget, for the sums of intervals
+_FAILURES = 0.5  # share of beta for the comparisons where sums are measured, too
+_STEPS = 60  # of bisections
+
+
+def plan_intervals(
+    bins: int,
+    budget: Budget,
+    size: int | None,
+    *,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
+    weights: str = MEASURED,
+    intervals: int | None = None,
+    atom: int = 1,
+    error: float | None = None,
+    beta: float = BETA,
+) -> IntervalPlan:
+    """Return the plan with the least proven error of the worst range (`interval_plan`).
+
+    minimize 2 (T - 1 + t) + r over K and the share of the budget for sums, or K (t + a) + 2 (T + t + a) over K
+
+    by trying all K up to 64 and geometric steps above. The comparisons share their part of the budget equally.
+
+    Parameters
+    ----------
+    bins : int
+        From 2 to 4,194,304.
+    budget : Budget
+        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
+    size : int
+        The public number of records: n under replace-one, n0 under add-remove.
+    weights : str
+        "measured" or "printed".
+    intervals : int, optional
+        K, where the user fixes it.
+    atom : int
+        The most records of one bin, for the error of printed weights: 1 says that they are distinct, as the paper does.
+    error : float, optional
+        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
+    beta : float
+        With which probability the error may be exceeded.
+
+    Raises
+    ------
+    PlanError
+        If a number is out of range, or the wanted error is not proven; the message names sufficient numbers.
+    AccountingError
+        If the budget is too small for any noise.
+    """
+    check_domain(bins)
+    check_records(size)
+    check_unit("beta", beta)
+    if weights not in {MEASURED, PRINTED}:
+        raise PlanError(f"found the weights {weights!r}; expected {MEASURED!r} or {PRINTED!r}")
+    if atom < 1:
+        raise PlanError(f"found --atom {atom}; a bin that holds a record holds at least 1")
+    if intervals is not None and not 2 <= intervals <= min(bins, MOST_INTERVALS):
+        raise PlanError(f"found {intervals:,} intervals; expected 2 to {min(bins, MOST_INTERVALS):,}")
+    if error is not None:
+        check_unit("the wanted error", error)
+    assert size is not None  # noqa: S101  checked above; for the type checker
+
+    def best(amount: float, records: int) -> IntervalPlan:
+        known = _Known(bins, budget, records, relation, weights == MEASURED, atom, beta, amount)
+        return known.best(intervals)
+
+    amount = whole_amount(budget)
+    found = best(amount, size)
+    if error is not None and found.error > error * size:
+        raise PlanError(_refusal(found, error, amount, best))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is given, and the plans that it allows."""
+
+    bins: int
+    budget: Budget
+    size: int
+    relation: NeighbouringRelation
+    measured: bool
+    atom: int
+    beta: float
+    amount: float
+
+    @property
+    def gaussian(self) -> bool:
+        return is_gaussian(self.budget)
+
+    def best(self, fixed: int | None) -> IntervalPlan:
+        if fixed is not None:
+            return self._of(fixed)
+        most = min(self.bins, MOST_INTERVALS)
+        tried = np.unique(
+            np.concatenate((np.arange(2, min(most, 24) + 1), np.geomspace(2, most, 60).round().astype(int)))
+        )
+        best = min((self._of(int(number)) for number in tried), key=lambda plan: plan.error)
+        near = range(max(2, int(best.intervals / 1.2)), min(most, int(best.intervals * 1.2)) + 1)
+        near = near[:: max(1, len(near) // 24)]
+        return min((best, *(self._of(number) for number in near)), key=lambda plan: plan.error)
+
+    def _of(self, intervals: int) -> IntervalPlan:
+        if not self.measured:
+            return self._with(intervals, None)
+        return min((self._with(intervals, share) for share in _SHARES), key=lambda plan: plan.error)
+
+    def _with(self, intervals: int, share: float | None) -> IntervalPlan:
+        """Return the plan with K intervals and this share of the budget for their sums; None: printed weights."""
+        tests = (intervals - 1) * comparisons_needed(self.bins)
+        of_tests = self.amount * (1.0 - (share or 0.0)) / tests
+        scale = measurement_scale(1, amount=of_tests, gaussian=self.gaussian)
+        failing = self.beta * (1.0 if share is None else _FAILURES)
+        reach = one_sided_reach(scale, failing / tests, gaussian=self.gaussian)
+        threshold = max(1, ceil((self.size + 1 + (intervals - 2) * reach) / intervals))
+        if share is None:
+            sums: tuple[float, ...] = ()
+            error = float(intervals * (reach + self.atom) + 2 * (threshold + reach + self.atom))
+        else:
+            mass_scale = measurement_scale(
+                node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
+            )
+            sums = (mass_scale,)
+            error = 2.0 * (threshold - 1 + reach) + self._reach_of_runs(
+                mass_scale, 2 * intervals, self.beta - failing
+            )
+        return IntervalPlan(
+            shape=(self.bins,),
+            relation=self.relation,
+            budget=self.budget,
+            gaussian=self.gaussian,
+            size=self.size,
+            intervals=intervals,
+            threshold=threshold,
+            scale=scale,
+            mass_scales=sums,
+            atom=self.atom,
+            beta=self.beta,
+            error=error,
+        )
+
+    def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:
+        """Return a bound on the noise of the sums of any consecutive intervals, and of all others."""
+        return noise_bound(
+            np.array([scale]),
+            np.array([float(parts)]),
+            beta,
+            gaussian=self.gaussian,
+            queries=parts * (parts + 1),
+        )
+
+
+def _refusal(
+    found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]
+) -> str:
+    """Return why a wanted error is not proven, with sufficient numbers."""
+    note = (
+        f"an error of {error:g} of the records ({error * found.size:,.0f}) is not proven for n = {found.size:,} and "
+        f"{found.budget.describe()}: the best plan has {found.error / found.size:.3g} ({found.error:,.0f} records)"
+    )
+    records = _least(lambda n: best(amount, n).error <= error * n, found.size, LARGEST_RECORDS)
+    factor = _least_factor(lambda f: best(amount * f, found.size).error <= error * found.size)
+    sufficient = []
+    if records is not None:
+        sufficient.append(f"n = {records:,} records")
+    if factor is not None:
+        name = "rho" if found.gaussian else "epsilon"
+        sufficient.append(f"{name} = {amount * factor:.3g}")
+    if not sufficient:
+        return f"{note}; no number of records up to {LARGEST_RECORDS:,} is sufficient. Ask for a larger error"
+    return f"{note}; sufficient: {' or '.join(sufficient)}"
+
+
+def _least(enough: Callable[[int], bool], low: int, high: int) -> int | None:
+    """Return a number that is enough, at most a thousandth above the least one; None if the highest is not."""
+    if not enough(high):
+        return None
+    while high - low > max(1, low // 1000):
+        middle = int((low * high) ** 0.5)
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _least_factor(enough: Callable[[float], bool]) -> float | None:
+    low, high = 1.0, 1e6
+    if not enough(high):
+        return None
+    for _ in range(_STEPS):
+        if high <= low * 1.001:
+            break
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -16,11 +16,11 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.histogram import CONFIDENCE
-from dpopt.synopses.intervals.interval_planning import MEASURED, plan_intervals
+from dpopt.synopses.intervals.interval_plan import MEASURED, plan_intervals
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.searches import Found, cut_at_medians, search_intervals
-from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.intervals.split_plan import plan_split
 from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 from dpopt.transcript.journal import MemoryJournal
 

@@ -23,8 +23,7 @@ from dpopt.algorithms.dualquery.planning import make_dqrs_plan
 from dpopt.algorithms.options import DQRS as DQRS_OPTIONS
 from dpopt.algorithms.options import PlanRequest
 from dpopt.private.curators.door import Door
-from dpopt.private.curators.dqrs_curator import DqrsCurator, signed_queries
-from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.curators.dualquery_curator import Curator, DqrsCurator, signed_queries
 from dpopt.private.selections.query_weights import KeptQueries, QuerySampler, QueryWeights
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.transcript.released import SampledQueries

@@ -14,12 +14,10 @@ from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.against_trees import tree_beside
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
-from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
 from dpopt.synopses.intervals.partition_release import printed_weights
 from dpopt.synopses.intervals.release_intervals import release_partition
-from dpopt.synopses.intervals.split_plan import SplitPlan
-from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.intervals.split_plan import SplitPlan, plan_split
 from experiments.intervals.theorem import (
     corrected_error,
     corrected_records,

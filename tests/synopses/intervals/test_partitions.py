@@ -19,7 +19,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.histogram_plan import plan_histogram
 from dpopt.synopses.histograms.release_histogram import release_histogram
-from dpopt.synopses.intervals.interval_planning import plan_intervals
+from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_release import (
@@ -29,7 +29,7 @@ from dpopt.synopses.intervals.partition_release import (
     write_records,
 )
 from dpopt.synopses.intervals.release_intervals import release_partition
-from dpopt.synopses.intervals.split_planning import plan_split
+from dpopt.synopses.intervals.split_plan import plan_split
 from tests.noises import NoNoise
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
