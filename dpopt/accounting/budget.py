@@ -122,6 +122,9 @@ class Budget(Shown):
     (True, 1.0)
     >>> budget.spent(()).epsilon, budget.allows(()), budget.covers(budget.spent(()))
     (0.0, True, True)
+    >>> budget.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
+    >>> budget.warned() is budget, budget.beside
+    (True, ())
     """
 
     epsilon: float | None

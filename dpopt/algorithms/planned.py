@@ -51,11 +51,17 @@ class Planned(Shown):
 
     Examples
     --------
-    >>> import dpopt
+    >>> import dpopt, tempfile
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> planned = dpopt.plan(schema, "marginals:1", n=1000, epsilon=1, algorithm="projection", predict=False)
     >>> planned.chosen["algorithm"], planned.row["epsilon"], len(planned.remarks)
     ('projection', 1.0, 1)
+    >>> planned.protects
+    'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are.'
+    >>> planned.like_a_sample_of is None, planned.explained == planned.to_json()["planned"]
+    (True, True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     planned.save(f"{folder}/plan.json")  # for `dpopt.release(..., plan=...)`
     """
 
     asked: Asked

@@ -68,10 +68,19 @@ class SyntheticRelease(Shown):
 
     Examples
     --------
-    >>> import dpopt, pandas, tempfile
-    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
-    >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=0)
+    >>> import dpopt, numpy, tempfile
+    >>> schema, table = dpopt.Schema.binary(2), numpy.eye(2, dtype=int).repeat(500, axis=0)
+    >>> how = {"algorithm": dpopt.DualQuery(rounds=2, draws=1, step=0.1), "n0": 1000, "predict": False}
+    >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=1e-6, **how)
+    >>> made.chosen["algorithm"], made.record_schema is schema, len(made.answers()), made.numbers()
+    ('dualquery', True, 4, {})
+    >>> (
+    ...     int(made.records.multiplicity.sum()),
+    ...     int(made.written.multiplicity.sum()),
+    ... )  # a record for each round; rows
+    (2, 1000)
+    >>> made.to_sparse()[0].shape, made.best_response(2).name, made.report()[:15]
+    ((1000, 2), 'best_response', '<!doctype html>')
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made.save(f"{folder}/release")
     ...     again = dpopt.replay(f"{folder}/release", f"{folder}/again")

@@ -84,6 +84,8 @@ class Schema(Shown):
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> schema.names, schema.index("smoker"), schema.number_of_columns, schema.is_binary
     (('smoker',), 0, 2, False)
+    >>> schema.as_bits().names, schema.circuit().names
+    (('smoker=false', 'smoker=true'), ())
     >>> schema.write(tempfile.gettempdir() + "/smokers.json")
     >>> dpopt.Schema.read(tempfile.gettempdir() + "/smokers.json") == schema
     True

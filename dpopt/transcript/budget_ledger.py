@@ -62,8 +62,16 @@ class BudgetLedger(Shown):
 
     Examples
     --------
-    >>> budget = dpopt.BudgetLedger.create("owner.budget", epsilon=3, delta=1e-6)  # doctest: +SKIP
-    >>> dpopt.release("table.csv", schema, workload, budget=budget, epsilon=1, delta=1e-9)  # doctest: +SKIP
+    >>> import dpopt, tempfile
+    >>> from dpopt.accounting import Charge, ChargeKind
+    >>> asked = dpopt.Budget(1.0, 0.0, None, dpopt.Accountant.PURE)
+    >>> charge = Charge("counts", ChargeKind.PURE, 1.0, 1, dpopt.NeighbouringRelation.ADD_REMOVE, "Laplace")
+    >>> with tempfile.TemporaryDirectory() as folder:  # a release given `budget=budget` reserves so by itself
+    ...     budget = dpopt.BudgetLedger.create(f"{folder}/owner.budget", epsilon=3)
+    ...     account = budget.open_account("histogram", asked, charge.relation)
+    ...     budget.reserve(account, [charge], 1)
+    ...     print(budget.contents().left_text())
+    pure epsilon = 2
     """
 
     path: Path

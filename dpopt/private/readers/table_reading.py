@@ -200,8 +200,21 @@ class TableReading:
 
     Examples
     --------
-    >>> TableReading(on_invalid="clip").on_invalid
-    <OnInvalid.CLIP: 1>
+    >>> import dpopt
+    >>> reading = dpopt.TableReading(
+    ...     separator=";", decimal=",", column_names=("smoker", "name"), on_invalid="drop"
+    ... )
+    >>> reading.repairs, reading.changes_size, dpopt.TableReading.from_json(reading.to_json()) == reading
+    (<OnInvalid.DROP: 4>, True, True)
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> reading.for_schema(schema) == reading, reading.for_publication(schema).column_names
+    (True, ('smoker', 'unused 2'))
+    >>> reading.check_against(schema)
+    >>> reading.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
+    >>> reading.table_form().separators, reading.pairs_form().quotes, reading.edges_form().comments
+    (';', True, '#%')
+    >>> reading.baskets_form(" ").separators
+    ';'
     """
 
     layout: Layout | str | None = None

@@ -52,11 +52,15 @@ class Workload(Shown):
 
     Examples
     --------
-    >>> import dpopt
+    >>> import dpopt, numpy
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> workload = dpopt.parse_workload("marginals:1", schema)
     >>> len(workload), len(workload.clauses), workload.describe(0)
     (2, 2, 'smoker = false')
+    >>> workload.answers_on(numpy.array([[0], [1], [1], [1]], numpy.int32)).tolist()
+    [0.25, 0.75]
+    >>> len(workload.marginals), workload.ranks
+    (1, None)
     >>> sorted(workload.to_json())
     ['dpopt_workload', 'fingerprint', 'workload']
     """
