@@ -107,11 +107,11 @@ def table(name: str) -> Iterator[str]:
 def overview() -> Iterator[str]:
     """Yield which experiment repeats what of which paper, and every disagreement."""
     every = {name: compared(name) for name in EXPERIMENTS}
-    yield "| experiment | paper | what it repeats | compared | agree | disagree |"
-    yield "|---|---|---|---|---|---|"
+    yield "| experiment | paper | what it repeats | compared | agree | disagree | not decided |"
+    yield "|---|---|---|---|---|---|---|"
     for name, (paper, found) in every.items():
         places = sorted({one.where.split(" (")[0] for one in found})
-        counts = (sum(one.agrees is verdict for one in found) for verdict in (True, False))
+        counts = (sum(one.agrees is verdict for one in found) for verdict in (True, False, None))
         yield (
             f"| [{name}]({name}/README.md) | {paper.cited} | {'; '.join(places)} | {len(found)} | "
             f"{' | '.join(map(str, counts))} |"

@@ -47,7 +47,7 @@ class NetCurator(Door[PrivateDataset]):
     **Neighbouring relation and sensitivity.** With D' of m records, m size u is a whole number, the negative of a distance,
     which moves by at most m under both relations: a range of 2 m over the candidates (`score_range` of "max").
 
-    **Theorem.** Blum, Ligett and Roth 2008 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
+    **Theorem.** Blum, Ligett and Roth 2013 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
     bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from the caller.
     Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 

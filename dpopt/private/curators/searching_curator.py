@@ -111,7 +111,7 @@ def search_charge(
     reaches a public threshold: 1 in L1 and in L2 under both relations.
 
     **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
-    depend on those before (Blum, Ligett and Roth 2011, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
+    depend on those before (Blum, Ligett and Roth 2013, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
     docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
     """
     single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)

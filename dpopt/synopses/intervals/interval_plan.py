@@ -13,7 +13,7 @@ K (t + a) + 2 (T + t + a) records, where no bin holds more than a. Measured weig
 of its own, the sums of all are measured, and a range is off by at most 2 (T - 1 + t) + r, where the noise of no run of
 sums exceeds r: however many records are equal.
 
-Source: Blum, Ligett and Roth 2011, section 4 (its corrected statement: docs/research/intervals.md).
+Source: Blum, Ligett and Roth 2013, section 4 (its corrected statement: docs/research/intervals.md).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ rounds D. Writing t for what the noise of no comparison exceeds with probability
 
 (1) holds where few records share a value; the bounds of answers do not count on it, they come from the measured sums.
 
-Source: Blum, Ligett and Roth 2011, section 4 says that intervals extend to rectangles, and leaves it there; this is our own.
+Source: Blum, Ligett and Roth 2013, section 4 says that intervals extend to rectangles, and leaves it there; this is our own.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class NetDistribution:
     ln 2), the weight is floor(2^128 exp(e ln 2 - r d)) 2^(D - e): the exponential times 2^(128 + D), cut off after 128 bits.
 
     **Theorem.** Weights proportional to exp(-range distance / spread) make a range-bounded-range mechanism, so it is range-DP
-    and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2008 is this with the
+    and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2013 is this with the
     distance max over Q of |Q(D) - Q(D')|). The clamp needs no slack; cutting off adds less than 2^-123 to the range, for which
     2^-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E8 in docs/privacy.
 
