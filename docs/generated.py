@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -15,6 +17,13 @@ def children(*patterns: str) -> Callable[[], str]:
     """Return a maker of a hidden table of contents: the pages below this one."""
     lines = ["```{toctree}", ":hidden:", ":glob:", "", *patterns, "```", ""]
     return lambda: "\n".join(lines)
+
+
+def commands_and_aims() -> str:
+    """Return the README's first commands and what is special, with links from a page of docs."""
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    shown = text[text.index("## Your own table") : text.index("## Where to read on")]
+    return re.sub(r"\]\((?!https?:)", "](../", shown)
 
 
 def command_line() -> str:
@@ -58,6 +67,7 @@ def public_names() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
+    "docs/index": commands_and_aims,
     "docs/reference/command-line": command_line,
     "docs/reference/python": public_names,
     "experiments/README": children("*/README"),
