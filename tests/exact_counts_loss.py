@@ -133,7 +133,7 @@ class CountingGame:
     def played(self, table: Any, script: Sequence[int] = ()) -> Played:
         noise = Watching(script)
         # The distributions are the real ones, so that the claim of this noise to be private is taken.
-        with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
             charges = tuple(self.play(table, noise))
         assert len(noise.drawn) == len(charges), (
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"

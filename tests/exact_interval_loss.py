@@ -117,7 +117,7 @@ class SearchGame:
         while True:
             noise = Deciding(script, self.mass_scales, self.gaussian)
             # The distributions are the real ones, so that the claim of this noise to be private is taken.
-            with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
+            with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
                 released = self.play(BinCounts.from_counts(np.array(counts, dtype=np.int64)), noise)
             yield Path(
                 tuple(noise.outcomes),

@@ -118,7 +118,8 @@ class Game:
         distributions: dict[tuple[Draw, ...], list[Decimal]] = {}
         for script in product(self.classes, repeat=calls - 1):
             for length, weights in enumerate(self.play(table, script)[0]):
-                distributions.setdefault(script[:length], self._probabilities(weights))
+                if script[:length] not in distributions:
+                    distributions[script[:length]] = self._probabilities(weights)
         representative = {net(draw): draw for draw in self.classes}
         for call in range(calls):
             histories = {

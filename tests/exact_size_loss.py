@@ -65,7 +65,7 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
     noise, journal = Watching(events=events), EventJournal(events)
     dataset = dataset_of(SCHEMA, table(rows))
     with (
-        mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
+        mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True),
         mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", -1e9),
     ):
         size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)

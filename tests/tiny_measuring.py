@@ -84,7 +84,7 @@ class Measuring:
         self.ledger.reserve(self.charges)
         spend = self.ledger.spend
         self._spend = spend
-        with mock.patch("dpopt.private.curators.door.is_trusted", return_value=True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
             self.curator = MeasuringCurator(
                 dataset_of(self.schema, self.table),
                 self.ledger,

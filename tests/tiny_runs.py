@@ -84,6 +84,18 @@ def universe(schema: Schema) -> list[Record]:
     return list(product(*(range(size) for size in schema.sizes.tolist())))
 
 
+_BEST: dict[str, tuple[NDArray[np.int32], float]] = {}
+"""What enumeration found, by the fingerprint of the program."""
+
+
+def _best(program: MaxCsp) -> tuple[NDArray[np.int32], float]:
+    """Return the first best record in lexicographic order, and its value."""
+    records = np.array(list(product(*(range(s) for s in program.sizes.tolist()))), dtype=np.int32)
+    values = [int(program.weights[satisfied(program.clauses, record)].sum()) for record in records]
+    best = int(np.argmax(values))
+    return records[best], float(values[best])
+
+
 @dataclass(frozen=True, slots=True)
 class Enumeration:
     """The exact best response by enumeration; of several, the first in lexicographic order. Deterministic."""
@@ -100,15 +112,14 @@ class Enumeration:
     ) -> SolveResult:
         assert isinstance(program, MaxCsp)
         self.seen.append(program.fingerprint())
-        records = np.array(list(product(*(range(s) for s in program.sizes.tolist()))), dtype=np.int32)
-        values = [int(program.weights[satisfied(program.clauses, record)].sum()) for record in records]
-        best = int(np.argmax(values))
+        # Runs of all tables ask the same few questions again and again.
+        record, value = _BEST.get(self.seen[-1]) or _BEST.setdefault(self.seen[-1], _best(program))
         return SolveResult(
             Termination.OPTIMAL,
             None,
-            records[best],
-            float(values[best]),
-            float(values[best]),
+            record,
+            value,
+            value,
             self.name,
             "1",
             "done",

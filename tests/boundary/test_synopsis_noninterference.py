@@ -157,7 +157,7 @@ class Kind:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher.seen),
-                mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
+                mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True),
             ):
                 scripted = WatchedNoise(noise, watcher.seen)
                 released, answers = self.release(plan, table, noise=scripted, progress=watcher)
@@ -751,7 +751,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         out = next(word for word in after if word.startswith(str(folder)))
         with (
             mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.curators.door.is_trusted", return_value=True),
+            mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True),
             watched(watcher.seen),
         ):
             results = [call(group, "release", table, *options, "-o", out), call(group, *after)]
