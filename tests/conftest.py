@@ -8,6 +8,7 @@ once: testing a stale copy would say nothing.
 from __future__ import annotations
 
 import filecmp
+import gc
 import importlib.util
 import os
 import signal
@@ -100,6 +101,17 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while tests are collected, which make millions of objects that stay: a third of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let collections of garbage leave out what stays."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header() -> list[str]:

@@ -32,7 +32,7 @@ from dpopt.private.tables.closed import Closed
 from tests.exact_distribution import exp_minus
 from tests.exact_loss import ORDERS, Divergences, as_decimal, check_divergences
 from tests.exact_measuring_loss import log_moment
-from tests.tiny_runs import EventJournal
+from tests.tiny_runs import EventJournal, trusted
 
 ROWS = 3
 """Records under replace-one; add-remove has fewer, too."""
@@ -133,7 +133,7 @@ class CountingGame:
     def played(self, table: Any, script: Sequence[int] = ()) -> Played:
         noise = Watching(script)
         # The distributions are the real ones, so that the claim of this noise to be private is taken.
-        with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             charges = tuple(self.play(table, noise))
         assert len(noise.drawn) == len(charges), (
             f"drawn {len(noise.drawn)} times, charged {len(charges)} times"

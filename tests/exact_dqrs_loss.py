@@ -51,7 +51,7 @@ from tests.exact_loss import (
     multiplicity,
 )
 from tests.tiny_jobs import plan_of
-from tests.tiny_runs import CallbackSampler, Enumeration, EventJournal, Table, dataset_of
+from tests.tiny_runs import CallbackSampler, Enumeration, EventJournal, Table, dataset_of, trusted
 
 Shares = list[Fraction]
 WORDS = 2**64
@@ -152,7 +152,7 @@ class DqrsGame(RunGame):
         plan, ledger = self.plan, Ledger(self.plan.budget, self.plan.relation)
         ledger.reserve(plan.charges())
         # The scripted draws of these tests follow the real distribution, so their claim to be private is taken.
-        with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             return DqrsCurator(
                 dataset_of(self.workload.schema, table),
                 self.workload.clauses,

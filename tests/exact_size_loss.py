@@ -15,7 +15,7 @@ from dpopt.transcript.journal import Entry
 from tests.exact_counts_loss import Drawn, Watching, laplace_cells
 from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
 from tests.exact_measuring_loss import log_moment
-from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of
+from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of, trusted
 
 SCHEMA = bits_schema(1)
 BUDGETS = {
@@ -65,7 +65,7 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
     noise, journal = Watching(events=events), EventJournal(events)
     dataset = dataset_of(SCHEMA, table(rows))
     with (
-        mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True),
+        mock.patch("dpopt.private.curators.door.is_trusted", trusted),
         mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", -1e9),
     ):
         size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "dpopt"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceFile:
     """A file of dpopt.
 
@@ -20,12 +20,17 @@ class SourceFile:
     ----------
     path : str
         Relative to the folder that holds `dpopt`, for example ``dpopt/schema/schema.py``.
-    tree : ast.Module
-        Its syntax tree.
+    code : str or None
+        What stands in it; None: what is on disk.
     """
 
     path: str
-    tree: ast.Module
+    code: str | None = None
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax tree, made where a test asks for it: all trees take seconds, and each worker collects the tests."""
+        return parse(ROOT / self.path) if self.code is None else ast.parse(self.code)
 
     @property
     def room(self) -> str:
@@ -38,7 +43,7 @@ class SourceFile:
 def source_files() -> tuple[SourceFile, ...]:
     """Return every file of dpopt, sorted by path."""
     files = sorted(SOURCE.rglob("*.py"))
-    return tuple(SourceFile(path.relative_to(ROOT).as_posix(), parse(path)) for path in files)
+    return tuple(SourceFile(path.relative_to(ROOT).as_posix()) for path in files)
 
 
 def parse(path: Path) -> ast.Module:

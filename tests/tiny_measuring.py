@@ -24,7 +24,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.noises import NoNoise
-from tests.tiny_runs import ADD_REMOVE, EventJournal, Record, Table, dataset_of, universe
+from tests.tiny_runs import ADD_REMOVE, EventJournal, Record, Table, dataset_of, trusted, universe
 
 SCHEMA = Schema(
     (
@@ -84,7 +84,7 @@ class Measuring:
         self.ledger.reserve(self.charges)
         spend = self.ledger.spend
         self._spend = spend
-        with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             self.curator = MeasuringCurator(
                 dataset_of(self.schema, self.table),
                 self.ledger,

@@ -27,7 +27,7 @@ from tests.exact_loss import DIGITS, as_decimal, check_losses
 from tests.exact_measuring_loss import joint_loss, pairs
 from tests.noises import NoNoise
 from tests.tiny_measuring import SCHEMA
-from tests.tiny_runs import EventJournal, Table, dataset_of
+from tests.tiny_runs import EventJournal, Table, dataset_of, trusted
 
 SIZE = 2
 CLAUSES = parse_workload("threshold:1of2,count=3,seed=4", SCHEMA).clauses
@@ -72,7 +72,7 @@ class TinyRound:
         self.noise = NoNoise(self.events)
         self.ledger = Ledger(self.plan.budget, self.plan.relation)
         self.ledger.reserve(self.plan.charges())
-        with mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True):
+        with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             self.curator = MultiplicativeCurator(
                 dataset_of(SCHEMA, self.table),
                 self.queries,

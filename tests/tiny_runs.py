@@ -151,6 +151,11 @@ class CallbackSampler:
         return np.sort(np.array(self.choose(weights, draws), dtype=np.int64))
 
 
+def trusted(*_sources: object) -> bool:
+    """Stand for `is_trusted` where all scripted noise follows the real distribution; a mock object would take milliseconds."""
+    return True
+
+
 def at_their_word(sampler: Any, noise: Any, words: Any = None) -> bool:
     """Trust what `is_trusted` does, and scripted samplers and noise that call themselves private."""
     claiming = [getattr(source, "is_private", False) for source in (sampler, noise)]

@@ -234,8 +234,8 @@ def test_files_come_to_be_in_one_place() -> None:
     ["open(p, 'w')", "p.open(mode='ab')", "Path(p).open('x')", "p.parent.write_text('x')", "p.chmod(0o644)"],
 )
 def test_a_file_that_is_made_is_found_however_it_is_written(code: str) -> None:
-    assert made_files(SourceFile("dpopt/cli/example.py", ast.parse(code)))
-    assert not made_files(SourceFile("dpopt/cli/example.py", ast.parse("open(p)\np.open('rb')")))
+    assert made_files(SourceFile("dpopt/cli/example.py", code))
+    assert not made_files(SourceFile("dpopt/cli/example.py", "open(p)\np.open('rb')"))
 
 
 def test_code_made_of_text_is_not_used() -> None:
@@ -277,11 +277,11 @@ def test_nobody_outside_reaches_into_the_curator() -> None:
     ],
 )
 def test_a_banned_name_is_found_however_it_is_written(code: str) -> None:
-    assert offences(SourceFile("dpopt/algorithms/example.py", ast.parse(code)))
+    assert offences(SourceFile("dpopt/algorithms/example.py", code))
 
 
 def test_a_heavy_import_is_found_outside_functions_only() -> None:
     outside = "try:\n    import pandas\nexcept ImportError:\n    pass"
     inside = "def f():\n    import pandas"
-    assert heavy_imports(SourceFile("dpopt/private/example.py", ast.parse(outside)))
-    assert not heavy_imports(SourceFile("dpopt/private/example.py", ast.parse(inside)))
+    assert heavy_imports(SourceFile("dpopt/private/example.py", outside))
+    assert not heavy_imports(SourceFile("dpopt/private/example.py", inside))

@@ -79,7 +79,7 @@ from tests.cli.command_line import call
 from tests.exact_counts_loss import ROWS
 from tests.exact_sanitizer_loss import FAMILIES
 from tests.tiny_lists import family_of, private, rows_of
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, universe
+from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, trusted, universe
 
 BINS, NODES, RECORDS = 6, 7, 5
 BUDGETS = {
@@ -157,7 +157,7 @@ class Kind:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
             with (
                 watched(watcher.seen),
-                mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True),
+                mock.patch("dpopt.private.curators.door.is_trusted", trusted),
             ):
                 scripted = WatchedNoise(noise, watcher.seen)
                 released, answers = self.release(plan, table, noise=scripted, progress=watcher)
@@ -751,7 +751,7 @@ def test_two_files_cannot_be_told_apart_from_reading_to_the_released_file(
         out = next(word for word in after if word.startswith(str(folder)))
         with (
             mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise),
-            mock.patch("dpopt.private.curators.door.is_trusted", lambda *_: True),
+            mock.patch("dpopt.private.curators.door.is_trusted", trusted),
             watched(watcher.seen),
         ):
             results = [call(group, "release", table, *options, "-o", out), call(group, *after)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -24,6 +25,7 @@ def instance_files() -> list[Path]:
     return sorted(MODELS.glob("*/instances/*.toml"), key=lambda path: path.stem)
 
 
+@cache
 def small_instances(page: str = "*") -> list[Instance]:
     """Return the instances of a page (of all pages) that are stated by hand, small enough to enumerate."""
     found = [

@@ -7,10 +7,13 @@ memory, such as a snapshot of a virtual machine, also copies its state.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from opendp.mod import Domain
 
 DISCRETE_GAUSSIAN, DISCRETE_LAPLACE = "discrete Gaussian", "discrete Laplace"
 """What the distributions are called in transcripts."""
@@ -33,21 +36,31 @@ class OpendpNoise:
 
     def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return counts plus independent discrete Gaussian noise of parameter sigma = `scale`."""
-        import opendp.prelude as opendp
+        from opendp.measurements import make_gaussian
+        from opendp.metrics import l2_distance
 
-        opendp.enable_features("contrib")
-        domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
-        measurement = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=scale)
+        measurement = make_gaussian(_whole_numbers(), l2_distance(T="f64"), scale=scale)
         return np.array(measurement(counts.tolist()), dtype=np.int64)
 
     def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return counts plus independent discrete Laplace noise, P(k) proportional to exp(-abs(k) / scale)."""
-        import opendp.prelude as opendp
+        from opendp.measurements import make_laplace
+        from opendp.metrics import l1_distance
 
-        opendp.enable_features("contrib")
-        domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
-        measurement = opendp.m.make_laplace(domain, opendp.l1_distance(T="i64"), scale=scale)
+        measurement = make_laplace(_whole_numbers(), l1_distance(T="i64"), scale=scale)
         return np.array(measurement(counts.tolist()), dtype=np.int64)
+
+
+def _whole_numbers() -> Domain:
+    """Return OpenDP's domain of vectors of 64-bit whole numbers, with samplers allowed that it calls "contrib".
+
+    Not through `opendp.prelude`: that loads scikit-learn and more besides, which takes two seconds of each process.
+    """
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return vector_domain(atom_domain(T="i64"))
 
 
 class ScriptedNoise:
