@@ -35,7 +35,7 @@ _MOST_CODES, _FEWEST_RECORDS = 20_000_000, 200
 UNITS = 10**9
 """Weights of records are kept as whole numbers of billionths."""
 _QUICK_SWEEPS = 3
-_IMPROVEMENT = 1e-3
+_IMPROVEMENT = 1e-2
 """A fit without smoothing ends once a sweep lowers the objective by less than this share of it."""
 _TOLERANCE = 1e-6
 

@@ -345,8 +345,9 @@ class _Maker:
             return record_sensitivity(
                 count, relation
             ), f"a record is in one cell of each of {count:,} marginals"
-        bound = count_sensitivity(workload.clauses, workload.schema.sizes)
-        sensitivity = bound.add_remove if relation is NeighbouringRelation.ADD_REMOVE else bound.replace
+        replaced = relation is NeighbouringRelation.REPLACE_ONE
+        bound = count_sensitivity(workload.clauses, workload.schema.sizes, replaced=replaced)
+        sensitivity = bound.replace if replaced else bound.add_remove
         if sensitivity == 0:
             raise PlanError(
                 "no record changes any answer of this workload: every query is true of all records or of none. Ask other "

@@ -9,7 +9,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.expected import predict_residuals
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.prediction import (
@@ -71,8 +70,8 @@ def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPla
         return workload, plan
     order = permutation(public_stream(0, "simulated queries"), len(workload))
     clauses = workload.clauses.take(np.sort(order[:MOST_CLAUSES]))
-    bound = count_sensitivity(clauses, workload.schema.sizes)
-    sensitivity = bound.add_remove if plan.relation is NeighbouringRelation.ADD_REMOVE else bound.replace
+    bound = count_sensitivity(clauses, workload.schema.sizes, replaced=plan.replaced)
+    sensitivity = bound.replace if plan.replaced else bound.add_remove
     measurements = tuple(
         replace(one, sensitivity=sensitivity, scale=one.scale * sqrt(len(clauses) / len(workload)))
         if one.attributes is None

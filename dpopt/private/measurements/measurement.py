@@ -112,8 +112,9 @@ class Measurement:
             return once_or_twice(len(self.queries), relation)
         from dpopt.queries.sensitivity.clauses import count_sensitivity
 
-        found = count_sensitivity(self.queries, sizes)
-        return found.add_remove if relation is NeighbouringRelation.ADD_REMOVE else found.replace
+        replaced = relation is NeighbouringRelation.REPLACE_ONE
+        found = count_sensitivity(self.queries, sizes, replaced=replaced)
+        return found.replace if replaced else found.add_remove
 
     def exact(
         self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = USUAL
