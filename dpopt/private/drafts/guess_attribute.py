@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -133,7 +134,7 @@ def guess_attribute(column: ColumnValues, limits: Limits) -> Guess:
         return _left_out("it holds no value at all")
     if pa.types.is_boolean(kind):
         return Guess(Attribute(column.name, AttributeKind.BOOLEAN, missing=missing), "true and false")
-    if pa.types.is_integer(kind) and _is_postal(column.name, map(str, column.values.to_pylist())):
+    if pa.types.is_integer(kind) and _is_postal(column.name, column.values):
         return _text(column, limits)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = np.array([float(value) for value in column.values.to_pylist()])
@@ -146,14 +147,15 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     import pyarrow.compute as pc
 
     texts = as_text(column.values)
-    tokens = pc.is_in(texts, value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS])).to_numpy(zero_copy_only=False)
+    tokens = pc.is_in(texts, value_set=_tokens()).to_numpy(zero_copy_only=False)
     numbers, readable = parse_numbers(texts, limits.decimal)
     absent = tokens | (readable & np.isnan(numbers))
-    present = [text for text in texts.filter(pa.array(tokens)).to_pylist() if text]
+    present = [text for place in np.flatnonzero(tokens) if (text := texts[int(place)].as_py())]
     zeros = has_leading_zero(texts)
+    known = texts.filter(pa.array(~absent)) if absent.any() else texts
     numeric = readable[~absent].any() and readable[~absent].all() and not zeros[~absent].any()
-    numeric = numeric and not _is_postal(column.name, texts.filter(pa.array(~absent)).to_pylist())
-    dated = None if absent.all() else date_form(texts.filter(pa.array(~absent)))
+    numeric = numeric and not _is_postal(column.name, known)
+    dated = None if absent.all() else date_form(known)
     if dated is not None or numeric:
         if len(present) > 1:
             named = " and ".join(map(shown, present))
@@ -290,9 +292,17 @@ def _many_texts(
     )
 
 
-def _is_postal(name: str, texts: Iterable[str]) -> bool:
+@cache
+def _tokens() -> pa.Array:
+    """Return the texts that mark missing values among numbers and dates."""
+    import pyarrow as pa
+
+    return pa.array(["", *_TOKENS_AMONG_NUMBERS])
+
+
+def _is_postal(name: str, values: pa.Array) -> bool:
     """Return whether a column holds postal codes of five digits, by its name and all of its values."""
-    return _POSTAL_NAME.search(name) is not None and all(map(_POSTAL.fullmatch, texts))
+    return _POSTAL_NAME.search(name) is not None and all(map(_POSTAL.fullmatch, map(str, values.to_pylist())))
 
 
 def _is_survey_weight(

@@ -54,6 +54,8 @@ class Dated:
 def date_form(texts: pa.Array) -> Dated | None:
     """Return the first known form that all texts have; None if there is none."""
     first = texts[0].as_py()
+    if len(first) < len("1/2000"):  # most columns of a wide table are done
+        return None
     found: list[tuple[str, NDArray[np.float64]]] = []
     for form in _FORMS:
         if re.match(date_pattern(form) or "$^", first):

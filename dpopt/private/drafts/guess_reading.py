@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 from dpopt.private.readers.table_problems import unreadable
@@ -21,6 +22,8 @@ _NUMERIC_SHARE = 0.9
 _UNDEFINED = re.compile(b"[\x81\x8d\x8f\x90\x9d]")  # bytes that stand for nothing in cp1252
 
 _MARKS = "".join(map(re.escape, THOUSANDS))
+_FOUR_DIGITS = re.compile(r"[+-]?[0-9]{4,}")
+_MARK = re.compile(rf"[{_MARKS}][0-9]")
 _NUMBERISH = re.compile(rf"[+-]?[0-9]+([{_MARKS}][0-9]+)*")
 _GROUPED = re.compile(rf"[+-]?[0-9]{{1,3}}(?:([{_MARKS}])[0-9]{{3}})(?:\1[0-9]{{3}})*(?:(?!\1)([.,])[0-9]+)?")
 _FRACTION = re.compile(r"[+-]?[0-9]*([.,])([0-9]+)")
@@ -49,6 +52,7 @@ def guess_reading(path: Path, given: TableReading) -> TableReading:
     if (
         given.quotes is not False
         and given.multiline is None
+        and '"' in text
         and any("\n" in cell for row in rows for cell in row)
     ):
         found = replace(found, multiline=True)
@@ -123,14 +127,14 @@ def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, str | None]:
     sure: set[str] = set()  # signs that can only stand before a fraction
     grouping: set[str] = set()  # signs between two groups or more, or with another one before a fraction
     perhaps: set[str] = set()  # a sign before three digits, which may be either
-    width = max(map(len, rows), default=0)
-    for place in range(width):
-        cells = [row[place].strip() for row in rows if place < len(row) and row[place].strip()]
+    for column in zip_longest(*rows, fillvalue=""):
+        if not _MARK.search("\n".join(column)):  # most columns of a wide table are done
+            continue
+        cells = [cell for text in column if (cell := text.strip())]
         numbers = [cell for cell in cells if _NUMBERISH.fullmatch(cell)]
         if len(numbers) < _NUMERIC_SHARE * len(cells):
             continue
         found: set[str] = set()
-        plain_thousands = any(len(cell.lstrip("+-")) > 3 and cell.lstrip("+-").isdigit() for cell in numbers)
         fractions = {
             match[1]
             for match in map(_FRACTION.fullmatch, numbers)
@@ -148,7 +152,8 @@ def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, str | None]:
                 found.add(match[1])
         sure |= fractions
         # Numbers with a sign before three digits, always three, and none of four digits without it.
-        perhaps |= set() if plain_thousands else found - fractions
+        if (unsure := found - fractions) and not any(_FOUR_DIGITS.fullmatch(cell) for cell in numbers):
+            perhaps |= unsure
     if sure - grouping:
         decimal = "," if sure - grouping == {","} else "."
     else:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.files.written_files import whole_file
@@ -332,7 +333,7 @@ class _ValueCounts:
         self.name = name
         self.rows = 0
         self.typed = False
-        self._parts: list[pa.Table] = []
+        self._parts: list[tuple[pa.Array, NDArray[np.int64]]] = []
 
     def add(self, array: pa.Array) -> None:
         import pyarrow as pa
@@ -348,7 +349,7 @@ class _ValueCounts:
                 "or convert it to text, numbers or truth values"
             ) from problem
         self.rows += len(array)
-        self._parts.append(pa.table({"value": values, "rows": counted.field("counts")}))
+        self._parts.append((values, np.asarray(counted.field("counts"), dtype=np.int64)))
         if len(self._parts) == _MERGED_AT:
             self._merge()
 
@@ -356,29 +357,22 @@ class _ValueCounts:
         import pyarrow.compute as pc
 
         self._merge()
-        merged = self._parts[0].combine_chunks().sort_by("value")
-        absent = pc.is_null(merged["value"])
-        present = merged.filter(pc.invert(absent))
-        return ColumnValues(
-            self.name,
-            present["value"].combine_chunks(),
-            np.array(present["rows"].to_numpy(), dtype=np.int64),
-            int(pc.sum(merged.filter(absent)["rows"]).as_py() or 0),
-            labels,
-            self.typed,
-        )
+        ((values, counts),) = self._parts
+        known = pc.sort_indices(values)[: len(values) - values.null_count]  # nulls are last
+        present = counts[known.to_numpy()]
+        missing = int(counts.sum() - present.sum())
+        return ColumnValues(self.name, values.take(known), present, missing, labels, self.typed)
 
     def _merge(self) -> None:
         import pyarrow as pa
 
-        if len({part.schema.field("value").type for part in self._parts}) > 1:
-            self._parts = [
-                part.set_column(0, "value", as_text(part["value"].combine_chunks())) for part in self._parts
-            ]
-        whole = (
-            pa.concat_tables(self._parts).group_by("value", use_threads=False).aggregate([("rows", "sum")])
-        )
-        self._parts = [pa.table({"value": whole["value"], "rows": whole["rows_sum"]})]
+        values = [part for part, _ in self._parts]
+        if len({part.type for part in values}) > 1:
+            values = [as_text(part) for part in values]
+        every = pa.concat_arrays(values).dictionary_encode(null_encoding="encode")
+        counts = np.concatenate([part for _, part in self._parts])
+        rows = np.bincount(every.indices.to_numpy(), weights=counts, minlength=len(every.dictionary))
+        self._parts = [(every.dictionary, rows.astype(np.int64))]
 
 
 def _plain_values(values: pa.Array) -> pa.Array:
