@@ -17,6 +17,7 @@ from dpopt.schema.schema import Schema
 
 GUESS = 10_000
 """Records that the default workload is chosen for, where no public number is known yet."""
+_GUESSED = f"; chosen as for {GUESS:,} records, since their number is not known yet; --n0, or a plan for --n, takes another"
 WIDTH = 3
 """Attributes of a marginal at most."""
 CLEARLY = 1.25
@@ -61,16 +62,17 @@ def usual_workload(schema: Schema, terms: Terms, size: int | None) -> tuple[Work
     """
     if schema.is_binary and len(schema) > MOST_ATTRIBUTES:
         return parse_workload(WIDE, schema), _said(WIDE, f"{len(schema):,} columns of zeros and ones")
-    text, why = f"marginals:{min(WIDTH, len(schema))}", None
+    text, why, guessed = f"marginals:{min(WIDTH, len(schema))}", None, ""
     if len(schema) < WIDTH or (why := _too_many(schema)) is None:
         workload = parse_workload(text, schema)
         if len(schema) >= WIDTH:
             why = _against(workload, terms, GUESS if size is None else size)
+            guessed = _GUESSED if size is None else ""
     if why is not None:
         text = "marginals:2"
         workload = parse_workload(text, schema)
     shape = f"all {text[-1]}-way marginals of {len(schema)} columns, {len(workload):,} cells"
-    return workload, _said(text, shape if why is None else f"{shape}, since {why}")
+    return workload, _said(text, (shape if why is None else f"{shape}, since {why}") + guessed)
 
 
 def _said(text: str, because: str) -> str:

@@ -85,6 +85,8 @@ def test_three_columns_are_asked_for_where_they_can_be_answered() -> None:
     many, why = usual_workload(schema, terms, 50_000)
     assert many.specification["workload"] == "marginals:3"
     assert why.startswith("workload: marginals:3 (all 3-way marginals of 6 columns")
+    assert "as for" not in why
+    assert "chosen as for 10,000 records" in usual_workload(schema, terms, None)[1]
     few, why = usual_workload(schema, terms, 30)
     assert few.specification["workload"] == "marginals:2"
     assert "hardly less than noisy columns taken as independent" in why
