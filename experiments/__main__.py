@@ -16,6 +16,9 @@ from experiments.documents import cell, with_results
 from experiments.papers import EXPERIMENTS, HERE, PART, overview, table
 
 ANSWERS: Mapping[str, Mapping[str, str]] = tomllib.loads((HERE / "answers.toml").read_text(encoding="utf-8"))
+QUOTED: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
+    (HERE / "quoted.toml").read_text(encoding="utf-8")
+)
 
 
 def answers() -> Iterator[str]:
@@ -51,10 +54,23 @@ def main() -> int:
     return 0
 
 
+def quoted(document: str) -> Iterator[str]:
+    """Yield the passages of a document that quote figures, with those figures as results have them now."""
+    for name, passages in QUOTED[document].items():
+        for passage in passages:
+            yield _filled(passage, HERE / name / "README.md")
+
+
 def _filled(answer: str, document: Path) -> str:
     def figure(found: re.Match[str]) -> str:
         entries, title = found[1].split(": ", 1)
-        return cell(document, entries.split("|"), title)
+        title, _, rounded = title.partition(" ~ ")
+        figure = cell(document, entries.split("|"), title)
+        if not rounded:
+            return figure
+        zero, digits = rounded.split(".")
+        text = f"{float(figure.split()[0].replace(',', '')):.{digits}f}"
+        return text if zero else text.removeprefix("0")
 
     return re.sub(r"\{([^{}]+)\}", figure, answer)
 

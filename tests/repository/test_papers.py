@@ -12,7 +12,7 @@ from tests.source_code import ROOT
 if not (ROOT / "experiments").is_dir():
     pytest.skip("the experiments are not part of this copy", allow_module_level=True)
 
-from experiments.__main__ import ANSWERS, documents
+from experiments.__main__ import ANSWERS, QUOTED, documents, quoted
 from experiments.documents import cell, rows, with_results
 from experiments.papers import EXPERIMENTS, compared, report_of
 
@@ -66,6 +66,12 @@ def test_the_tables_of_a_document_are_those_of_its_results(name: str) -> None:
 def test_every_experiment_has_its_answer_and_every_paper_is_compared() -> None:
     assert {path.parent.name for path in FOLDER.glob("*/README.md")} == set(ANSWERS)
     assert {path.parent.name for path in FOLDER.glob("*/paper.py")} == set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("document", QUOTED)
+def test_the_figures_that_a_document_quotes_are_those_of_the_results(document: str) -> None:
+    text = " ".join((ROOT / document).read_text(encoding="utf-8").split())
+    assert [passage for passage in quoted(document) if passage not in text] == []
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
