@@ -291,8 +291,7 @@ class ColumnFigures:
 def numeric_figures(dataset: PrivateDataset) -> dict[str, ColumnFigures]:
     """Return mean and quartiles of each numeric column of a table: exact, not private, for the owner only.
 
-    Numbers are taken as the schema reads them. Nothing is returned for records that were given as codes, or
-    by a pipe.
+    Numbers are taken as the schema reads them. Nothing is returned for records that were given as codes.
     """
     attributes = dataset._schema.attributes
     numeric = [

@@ -38,14 +38,14 @@ def count_columns(
     Raises
     ------
     PrivateDataError
-        If there are codes alone, or a pipe that was read; or the table was changed: files by their state, and any table in
-        memory by how many records its bins hold. No column was paid for then.
+        If there are codes alone; or the table was changed: files by their state, and any table in memory by how many records
+        its bins hold. No column was paid for then.
     """
     table = readable_again(dataset)
     if table is None:
         raise PrivateDataError(
-            "numbers within bins are to be measured, and the table gives codes alone, or is a pipe that cannot be read twice; "
-            "give a file or a DataFrame, or --values-share 0 for the representatives of bins"
+            "numbers within bins are to be measured, and the table gives codes alone; give a file or a DataFrame, or "
+            "--values-share 0 for the representatives of bins"
         )
     by_name = {attribute.name: attribute for attribute in finer}
     schema = Schema(tuple(by_name.get(attribute.name, attribute) for attribute in dataset._schema.attributes))

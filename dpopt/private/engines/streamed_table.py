@@ -239,7 +239,7 @@ class TableInFiles(PrivateDataset):
 
 
 def readable_again(dataset: PrivateDataset) -> TableInFiles | None:
-    """Return the same records as a table that is read for every count; None where there are codes alone, or a pipe."""
+    """Return the same records as a table that is read for every count; None where there are codes alone."""
     if isinstance(dataset, TableInFiles):
         return dataset
     source = dataset._source

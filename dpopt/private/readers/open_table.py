@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from dpopt.errors import PrivateDataError
 from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.parquet_source import ParquetSource
-from dpopt.private.readers.table_problems import unreadable
+from dpopt.private.readers.table_problems import no_regular_file, unreadable
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import ArrowStream, MemorySource, TableSource, is_array
 from dpopt.private.readers.workbooks import EXCEL, STATISTICS, WorkbookSource
@@ -124,15 +125,17 @@ def first_bytes(path: Path) -> bytes:
     Raises
     ------
     PrivateDataError
-        If there is no such file, or it cannot be read.
+        If there is no such file, it cannot be read, or can be read once only, such as a pipe: every reader opens it again.
     """
     try:
         with path.open("rb") as stream:
-            start = stream.read(64)
+            start, mode = stream.read(64), os.fstat(stream.fileno()).st_mode
     except FileNotFoundError:
         raise PrivateDataError(f"there is no file {str(path)!r}{_neighbours(path)}") from None
     except OSError as problem:
         raise unreadable(path, problem) from problem
+    if not stat.S_ISREG(mode):
+        raise no_regular_file(path)
     return start
 
 

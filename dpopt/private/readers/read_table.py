@@ -78,10 +78,7 @@ def _read(
     how = named_by(table, how.for_schema(schema), schema.names)
     how.check_against(schema)
     source = open_table(table, how)
-    try:
-        files = WatchedFiles.of(source.files)
-    except PrivateDataError:  # a pipe can be read once
-        files = None
+    files = WatchedFiles.of(source.files)
     reader = BatchReader.first_pass(source, schema, how)
     columns = reader.columns(progress)
     reader.refuse_what_does_not_fit()
@@ -89,7 +86,7 @@ def _read(
     held = (
         source.held if isinstance(source, MemorySource) and not source.files else table
     )  # a stream is read once
-    again = None if files is None else ReadFrom(held, how, files, reader.kept_rows(), reader.rows)
+    again = ReadFrom(held, how, files, reader.kept_rows(), reader.rows)
     return PrivateDataset.from_codes(schema, columns)._with_source(again), reader.rows
 
 

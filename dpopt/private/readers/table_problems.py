@@ -188,7 +188,12 @@ def counted(number: int, noun: str) -> str:
 
 def unreadable(path: Path, problem: OSError) -> PrivateDataError:
     """Return the error of a file that cannot be read."""
-    return PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror}")
+    return PrivateDataError(f"the file {str(path)!r} cannot be read: {problem.strerror or problem}")
+
+
+def no_regular_file(path: Path) -> PrivateDataError:
+    """Return the error of a pipe or a device."""
+    return PrivateDataError(f"{str(path)!r} is no regular file and can be read once only; save it as a file")
 
 
 def refuse_faults(title: str, faults: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.table_problems import NO_TEXT, counted, shown, unreadable
+from dpopt.private.readers.table_problems import NO_TEXT, counted, no_regular_file, shown, unreadable
 from dpopt.private.tables.dataset import Progress
 
 if TYPE_CHECKING:
@@ -352,7 +352,5 @@ def _state(path: Path) -> tuple[int, ...]:
     except OSError as problem:
         raise unreadable(path, problem) from problem
     if not stat.S_ISREG(found.st_mode):
-        raise PrivateDataError(
-            f"{str(path)!r} is no regular file and can be read once only; save it as a file, or use --engine memory"
-        )
+        raise no_regular_file(path)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
