@@ -13,6 +13,7 @@ import socket
 import tempfile
 import zipfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +183,7 @@ class Studio:
                 name, path = sent.filename, place / f"table{ending_of(sent.filename)}"
                 await run_in_threadpool(_copy, sent, path)
             elif named:
-                name, path = Path(named).name, Path(named).expanduser()
-                ending_of(name)
-                if not path.is_file():
-                    raise PlanError(f"there is no file {named!r}; choose one, or type its whole path")
+                name, path = Path(named).name, _file_named(named)
             else:
                 raise PlanError("no file was chosen")
         table = await run_in_threadpool(Table.opened, path, name, place)
@@ -285,6 +283,21 @@ class Studio:
             if records is not None:
                 return FileResponse(records, filename=f"{name}-{records.name}")
         return self._page("studio_problem.html", status=404, table=table, problem="there is no such page")
+
+
+def _file_named(named: str) -> Path:
+    """Return the file that was named.
+
+    Raises PlanError if there is none, or it is not read by its ending.
+    """
+    ending_of(named)
+    with suppress(
+        OSError, RuntimeError
+    ):  # names that are too long, folders of others, homes that are not known
+        path = Path(named).expanduser()
+        if path.is_file():
+            return path
+    raise PlanError(f"there is no file {named!r} that can be read; choose one, or type its whole path")
 
 
 def _copy(sent: UploadFile, path: Path) -> None:

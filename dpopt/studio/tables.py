@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import dpopt
@@ -118,6 +119,8 @@ class Table:
         Of the release.
     stopped : bool
         Whether the owner stopped it.
+    starting : Lock
+        Held while a process is started.
     """
 
     key: str
@@ -134,6 +137,7 @@ class Table:
     out: Path | None = None
     process: subprocess.Popen[bytes] | None = None
     stopped: bool = False
+    starting: Lock = field(default_factory=Lock)
 
     @classmethod
     def opened(cls, path: Path, name: str, place: Path) -> Table:
@@ -207,36 +211,37 @@ class Table:
 
         Raises DpoptError if there is no plan, a release runs already, or the budget has no room.
         """
-        if self.state == "running":
-            raise PlanError("a release of this table is running; wait until it ends, or stop it")
-        if self.plan is None:
-            raise PlanError("plan the release first")
-        if self.out is None or not resumed:
-            self.out = _new_folder(folder, self.name)
-        for name in ("problem.txt", "progress.json"):
-            (self.place / name).unlink(missing_ok=True)
-        self.plan.save(self.place / "plan.json")
-        task = self.place / "task.json"
-        with whole_file(task, private=True) as file:
-            file.write(
-                json.dumps(
-                    {
-                        "table": str(self.path),
-                        "plan": str(self.place / "plan.json"),
-                        "out": str(self.out),
-                        "budget": self.asked.budget.strip() or None,
-                        "reading": self.asked.reading(),
-                        "resumed": resumed,
-                    }
-                ).encode()
+        with self.starting:  # a button that is pressed twice starts one release
+            if self.state == "running":
+                raise PlanError("a release of this table is running; wait until it ends, or stop it")
+            if self.plan is None:
+                raise PlanError("plan the release first")
+            if self.out is None or not resumed:
+                self.out = _new_folder(folder, self.name)
+            for name in ("problem.txt", "progress.json"):
+                (self.place / name).unlink(missing_ok=True)
+            self.plan.save(self.place / "plan.json")
+            task = self.place / "task.json"
+            with whole_file(task, private=True) as file:
+                file.write(
+                    json.dumps(
+                        {
+                            "table": str(self.path),
+                            "plan": str(self.place / "plan.json"),
+                            "out": str(self.out),
+                            "budget": self.asked.budget.strip() or None,
+                            "reading": self.asked.reading(),
+                            "resumed": resumed,
+                        }
+                    ).encode()
+                )
+            self.stopped = False
+            self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+                [sys.executable, "-m", "dpopt.studio.worker", str(task)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
-        self.stopped = False
-        self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-            [sys.executable, "-m", "dpopt.studio.worker", str(task)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
 
     def stop(self) -> None:
         """End the process; what was drawn is on file and paid."""

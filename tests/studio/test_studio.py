@@ -6,6 +6,7 @@ import stat
 import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,32 @@ def test_a_path_is_read_where_it_is_and_another_file_is_refused(
     assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
     assert "there is no file" in owner.post("/tables", data={"path": str(tmp_path / "none.csv")}).text
     assert "a table is a file that ends" in owner.post("/tables", data={"path": "/etc/passwd"}).text
+    for unknown in ("~nobody-of-this-name/people.csv", "a" * 5000 + ".csv", "a\0.csv"):
+        assert "there is no file" in owner.post("/tables", data={"path": unknown}).text
+
+
+def test_a_button_that_is_pressed_twice_starts_one_release(
+    owner: TestClient, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = opened(owner)
+    reviewed(owner, studio, table)
+    planned(owner, table)
+
+    class Slow:
+        def __init__(self, *_: object, **__: object) -> None:
+            time.sleep(0.1)  # both requests are here at the same time without a lock
+
+        def poll(self) -> int | None:
+            return None
+
+        def kill(self) -> None: ...
+
+        def wait(self) -> None: ...
+
+    monkeypatch.setattr("dpopt.studio.tables.subprocess.Popen", Slow)
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(owner.post, f"{table}/run", data={"do": "start"}) for _ in range(2)]
+    assert sum("is running; wait until it ends" in one.result().text for one in asked) == 1
 
 
 def test_what_was_sent_is_for_this_user_alone_and_goes_with_the_studio(
