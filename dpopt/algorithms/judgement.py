@@ -113,7 +113,7 @@ def judge(
         prediction = compare_predictions(dataset, schema, column, codes, weights)
         if prediction is None:
             left_out.append(
-                f"no model was trained: {schema.attributes[column].name!r} has one value only, or records are few"
+                f"no model was trained: {schema.attributes[column].name!r} has one value only, is alone, or records are few"
             )
     except ImportError:
         left_out.append("no model was trained: scikit-learn is not installed (pip install scikit-learn)")

@@ -80,7 +80,7 @@ def compare_predictions(
     Returns
     -------
     NonPrivatePrediction or None
-        None where there are too few records, or all have the same value of the column.
+        None where there are too few records, all have the same value of the column, or there is no other column.
 
     Raises
     ------
@@ -100,8 +100,10 @@ def compare_predictions(
     # Scattered places, the same each time: neighbouring rows may be alike.
     order = np.argsort(np.arange(len(records), dtype=np.uint64) * _SCATTER % 2**32)
     tested, trained = np.split(records[order], [int(_TESTED * len(records))])
-    if len(tested) == 0 or any(
-        np.unique(one[:, target]).size < 2 for one in (trained, synthetic[weights > 0])
+    if (
+        len(schema) < 2
+        or len(tested) == 0
+        or any(np.unique(one[:, target]).size < 2 for one in (trained, synthetic[weights > 0]))
     ):
         return None
     learn = _regression if numeric else _classification

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpopt.arguments import Choice, check_types
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import date_number, date_pattern, date_text
+from dpopt.schema.dates import FIRST, LAST, date_number, date_pattern, date_text
 
 Value = str | int | float | bool
 LARGEST_SIZE = 65_535
@@ -315,6 +315,8 @@ class Attribute:
                 converted = math.inf
             if not math.isfinite(converted):
                 raise self._refusal(f"the {what} {number!r} is not finite")
+            if self.date_format is not None and not FIRST <= converted <= LAST:
+                raise self._refusal(f"the {what} {number!r} is no date in the years 1 to 9999")
             checked.append(converted)
         return tuple(checked)
 
@@ -390,4 +392,4 @@ def _midpoint(low: float, high: float) -> float:
 
 
 def _whole_midpoint(low: float, high: float) -> float:
-    return max(float(math.floor(0.5 * low + 0.5 * high)), float(math.ceil(low)))
+    return max(float(math.floor(_midpoint(low, high))), float(math.ceil(low)))

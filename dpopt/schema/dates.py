@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PARTS = {"Y": r"\d{4}", "m": r"\d{1,2}", "d": r"\d{1,2}", "H": r"\d{1,2}", "M": r"\d{2}", "S": r"\d{2}"}
 _ORDER = "YmdHMS"
+FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0
+"""The first second of year 1 and the last one of year 9999: texts of dates reach no farther."""
 
 
 @cache

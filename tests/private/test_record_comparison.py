@@ -61,11 +61,16 @@ def test_weights_count_and_numbers_are_predicted_by_regression() -> None:
     assert number.area is None
 
 
-def test_a_target_with_one_value_is_not_predicted() -> None:
+def test_a_target_with_one_value_or_without_other_columns_is_not_predicted() -> None:
     pytest.importorskip("sklearn")
     constant = records(500, 2)
     constant[:, 2] = 0
     assert compare_predictions(dataset(), SCHEMA, 2, constant, np.ones(500)) is None
+    column, alone = records(600, 1)[:, 2:], Schema(SCHEMA.attributes[2:])
+    assert (
+        compare_predictions(PrivateDataset.from_codes(alone, [column[:, 0]]), alone, 0, column, np.ones(600))
+        is None
+    )
 
 
 def test_the_default_target_is_the_last_column_of_few_values() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.readers.domain_codes import parse_dates
-from dpopt.schema.dates import date_pattern, has_time
+from dpopt.schema.dates import LAST, cut_off, date_pattern, has_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +84,8 @@ def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tupl
         start = _MONDAY if name == "week" else 0
         first, last = (low - start) // step, (high - start) // step + 1
         if last - first <= 2 * bins:
-            return tuple(start + step * (first + place) for place in range(int(last - first) + 1)), name
+            edges = [start + step * (first + place) for place in range(int(last - first) + 1)]
+            return _in_years_of_four_digits(edges, form), name
     months = np.array([low, high]).astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
     for name, step in _MONTHS:
         first_month, last_month = int(months[0]) // step, int(months[1]) // step + 1
@@ -92,5 +93,14 @@ def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tupl
             numbers = np.arange(first_month, last_month + 1) * step
             numbers[0] = max(numbers[0], (dt.MINYEAR - 1970) * 12)
             starts = numbers.astype("datetime64[M]").astype("datetime64[s]").astype(np.float64)
-            return tuple(starts.tolist()), name
+            return _in_years_of_four_digits(starts.tolist(), form), name
     raise AssertionError
+
+
+def _in_years_of_four_digits(edges: list[float], form: str) -> tuple[float, ...]:
+    """Return edges of which the last one is at most the last date of a form: a last bin holds its end."""
+    if edges[-1] <= LAST:
+        return tuple(edges)
+    end = float(cut_off(np.array([LAST]), form)[0])
+    inside = [edge for edge in edges if edge < end] or [end - 366 * _DAY]
+    return (*inside, end)
