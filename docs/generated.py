@@ -27,19 +27,33 @@ def commands_and_aims() -> str:
 
 
 def command_line() -> str:
-    """Return the commands of dpopt with their options, from the program itself."""
+    """Return the commands of dpopt, each with a sentence, then their options, from the program itself."""
     from dpopt.cli import application, main
 
     assert callable(main.main)  # importing the module registers the commands
-    return "\n".join(_commands(typer.main.get_command(application.application), "dpopt"))
+    commands = dict(sorted(_leaves(typer.main.get_command(application.application), "dpopt")))
+    rows = [
+        f"| [`{words}`](#{words.replace(' ', '-')}) | {_sentence(command)} |"
+        for words, command in commands.items()
+    ]
+    shown = (line for words, command in commands.items() for line in _options(command, words))
+    return "\n".join(["| command | what it does |", "|---|---|", *rows, "", *shown])
 
 
-def _commands(command: Any, words: str) -> Iterator[str]:
+def _leaves(command: Any, words: str) -> Iterator[tuple[str, Any]]:
     below = getattr(command, "commands", {})
     for name in below:
-        yield from _commands(below[name], f"{words} {name}")
-    if below:
-        return
+        yield from _leaves(below[name], f"{words} {name}")
+    if not below:
+        yield words, command
+
+
+def _sentence(command: Any) -> str:
+    text = " ".join(inspect.cleandoc(command.help).split("\n\n", 1)[0].split())
+    return text.partition(". ")[0].rstrip(".").replace("|", r"\|").replace("<", "&lt;")
+
+
+def _options(command: Any, words: str) -> Iterator[str]:
     context = typer.Context(command, info_name=words)
     yield f"## {words}\n\n{inspect.cleandoc(command.help)}\n"
     yield f"```text\n{' '.join([words, *command.collect_usage_pieces(context)])}\n```\n"

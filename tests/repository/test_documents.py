@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import dpopt
+from docs.generated import command_line
 from tests.cli.command_line import call, demonstration
 from tests.source_code import ROOT, source_files
 
@@ -150,25 +151,12 @@ def test_the_readme_has_the_test_command_and_the_continuous_check_runs_it() -> N
     assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def _command_names() -> list[str]:
-    """Return every command as it is typed: ``dpopt plan``, ``dpopt schema check``."""
-    import typer
-
-    from dpopt.cli import application, main
-
-    assert callable(main.main)  # importing the module registers the commands
-
-    def leaves(command: object, words: str) -> list[str]:
-        below: dict[str, object] = getattr(command, "commands", {})
-        return [leaf for name in below for leaf in leaves(below[name], f"{words} {name}")] or [words]
-
-    return leaves(typer.main.get_command(application.application), "dpopt")
-
-
-def test_the_documents_name_each_command() -> None:
-    text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
-    assert len(_command_names()) > 1
-    assert [name for name in _command_names() if name not in text] == []
+def test_the_site_shows_each_command_with_its_options() -> None:
+    text = command_line()
+    for words in ("dpopt release", "dpopt schema infer", "dpopt histogram answer"):
+        assert f"| [`{words}`](#{words.replace(' ', '-')}) | " in text
+        assert f"\n## {words}\n" in text
+    assert "| `--epsilon " in text
 
 
 def test_the_architecture_names_each_test_of_the_boundary() -> None:
