@@ -76,11 +76,6 @@ class HistogramOptions:
         Path | None,
         "Public JSON file of nested lists of bins, by labels or positions: the levels of this hierarchy are measured.",
     ] = None
-    total: Annotated[
-        float,
-        "Share of the budget that measures the number of records beside the blocks, such as 0.1: wide ranges of sparse tables "
-        "become more accurate.",
-    ] = 0.0
     measure: Annotated[
         str,
         "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, for the "

@@ -116,7 +116,6 @@ def plan_histogram(
     budget: Budget,
     *,
     ranges: str | RangeWorkload = "all",
-    total: float = 0.0,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
     solver: str | Solver | None = None,
@@ -136,9 +135,6 @@ def plan_histogram(
         "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each size,
         divided by the variance of the best simple strategy), "worst" (the largest variance of any range), "file:PATH" (the
         weighted mean over the ranges that a file declares).
-    total : float
-        Share of the budget, below 1, that measures the number of records beside the blocks; the blocks share the rest. Where
-        data are sparse, wide ranges gain more by it than least squares can tell (experiments/dpbench).
     relation : NeighbouringRelation
     size : int, optional
         The number of records, under replace-one.
@@ -148,7 +144,7 @@ def plan_histogram(
     Raises
     ------
     PlanError
-        If bins, size or the share of the total are out of range, or the accountant has no figure for either noise.
+        If bins or size are out of range, or the accountant has no figure for either noise.
     WorkloadError
         If the ranges are none of the above.
     AccountingError
@@ -159,16 +155,9 @@ def plan_histogram(
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
     noise = LevelNoise(budget, relation)
-    if not 0.0 <= total < 1.0 or (total and noise.known_total):
-        raise PlanError(
-            f"found the share {total!r} of the budget for the number of records; expected one from 0 to below 1, and 0 where "
-            "that number is public"
-        )
     asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
     workload, found = _spread(asked, number, noise, solver)
     on_solved(found.solved, found.gap)
-    if total:
-        found = _with_total(workload.program(**noise.program(), known_total=False), found, total)
     measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
         bins=number,
@@ -301,13 +290,6 @@ def _best(
     solver: str | Solver | None = None,
 ) -> LevelBudgets:
     return with_single_bins(program, best_level_budgets(program, starts, solver))
-
-
-def _with_total(program: LevelProgram, found: LevelBudgets, share: float) -> LevelBudgets:
-    """Return the budgets with this share of all for the level whose one block holds all bins."""
-    amounts = (1.0 - share) * found.amounts
-    amounts[-1] += share * program.amount
-    return LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None, found.solved)
 
 
 def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:

@@ -37,7 +37,6 @@ def planned_histogram(
     *,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
-    total: float = 0.0,
     measure: str = BLOCKS,
     solver: str | None = None,
     on_solved: OnSolved = unheard,
@@ -52,10 +51,9 @@ def planned_histogram(
     relation = request.relation
     if measure not in MEASURED:
         raise PlanError(f"found {measure!r} to be measured; expected one of {', '.join(MEASURED)}")
-    if measure != BLOCKS and (hierarchy is not None or solver is not None or total):
+    if measure != BLOCKS and (hierarchy is not None or solver is not None):
         raise PlanError(
-            f"{measure} have neither a hierarchy, a solver nor a share for the number of records: leave these out, or measure "
-            "blocks"
+            f"{measure} have neither a hierarchy nor a solver: leave these out, or measure blocks"
         )
     if measure == ROUNDS:
         return plan_rounds(bins, budget, ranges=ranges or ALL, relation=relation, size=size)
@@ -66,16 +64,10 @@ def planned_histogram(
             bins,
             budget,
             ranges=ranges or ALL,
-            total=total,
             relation=relation,
             size=size,
             solver=solver,
             on_solved=on_solved,
-        )
-    if total:
-        raise PlanError(
-            f"found the share {total!r} of the budget for the number of records beside a hierarchy, whose topmost group is all "
-            "bins; leave it out"
         )
     return plan_hierarchy(
         read_hierarchy(hierarchy, bins),
@@ -97,7 +89,6 @@ def histogram(
     counts: str | None = None,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
-    total: float = 0.0,
     measure: str = BLOCKS,
     ordered: bool = False,
     **asked: Unpack[AskedOfModels],
@@ -120,9 +111,6 @@ def histogram(
         hierarchy "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
     hierarchy : path, optional
         Public JSON file of nested lists of bins: the levels of this hierarchy are measured.
-    total : float
-        Share of the budget, below 1, that measures the number of records beside the blocks: 0.1 makes wide ranges of sparse
-        tables more accurate.
     measure : str
         "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian noise
         under add-remove; better where most bins hold records, and often worse where most are empty. "rounds" measures blocks
@@ -161,7 +149,7 @@ def histogram(
         () if column is None else (column,),
         counts=counts,
         plan=lambda axes, budget, size: planned_histogram(
-            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, total=total, measure=measure
+            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, measure=measure
         ),
         measure=lambda axes: partial(release_histogram, bins=axes[0]),
         ordered=ordered,

@@ -13,7 +13,6 @@ from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, WorkloadError
-from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
@@ -225,24 +224,3 @@ def test_sizes_are_held_against_the_best_plain_strategy() -> None:
     assert program.references[0] == pytest.approx(2e6, rel=1e-6)
     assert workload.names == ("single bins", "ranges of 64 bins")
     assert Decimal(str(program.amount)) == Decimal("0.001")
-
-
-def test_a_share_of_the_budget_measures_the_total() -> None:
-    """The rest goes as planned; prediction and budget stay exact, and the total varies less."""
-    budget = Budget(1.0, 0.0, None, Accountant.PURE)
-    plain, other = plan_histogram(256, budget), plan_histogram(256, budget, total=0.1)
-    assert other.heights == (*plain.heights, 8)
-    assert other.scales == pytest.approx((*(scale / 0.9 for scale in plain.scales), 10.0), rel=1e-6)
-    assert other.budget.covers(other.budget.spent(other.charges()))
-    starts, stops = np.array([(a, b) for a in range(256) for b in range(a + 1, 257)]).T
-    mean = range_variances(other.tree, other.variances, starts, stops).mean()
-    assert mean == pytest.approx(other.predicted["all ranges"], rel=1e-2)
-    whole = np.array([0]), np.array([256])
-    assert range_variances(other.tree, other.variances, *whole) < range_variances(
-        plain.tree, plain.variances, *whole
-    )
-    for share in (-0.1, 1.0):
-        with pytest.raises(PlanError, match="share"):
-            plan_histogram(256, budget, total=share)
-    with pytest.raises(PlanError, match="is public"):
-        plan_histogram(256, budget, total=0.1, relation=NeighbouringRelation.REPLACE_ONE, size=9)

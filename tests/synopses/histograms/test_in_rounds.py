@@ -118,7 +118,9 @@ def test_other_estimates_models_and_options_are_refused() -> None:
         found.model()
     assert found.inferences() == {}
     with pytest.raises(PlanError, match="hierarchy"):
-        dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", total=0.1, epsilon=1)
+        dpopt.histogram(
+            pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", hierarchy="h.json", epsilon=1
+        )
     with pytest.raises(PlanError, match="worst"):
         dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", ranges="worst", epsilon=1)
     cells = np.full((4, 4), 20)
