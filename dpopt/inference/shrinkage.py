@@ -6,8 +6,7 @@ Each cell holds value = theta + noise, the noise of a known variance; around its
 
 A component of scale 0 is a spike: theta is what was predicted. Exponent 1 is how counts of independent records vary, 2 how
 shares do. The weights are those of largest likelihood of all cells together, found by EM; what each cell then is takes its
-posterior mean and variance. Noise with heavier tails than the normal's is a mixture of normals, too: Laplace noise is normal
-with a variance that is drawn from an exponential distribution.
+posterior mean and variance.
 
 Values and predictions are released ones: it costs no privacy.
 
@@ -31,7 +30,6 @@ CLOSE = 1e-3
 """EM ends where no other weights make a cell more likely by more than this in the mean, in natural logarithms; proven."""
 MOST_FITTED = 1 << 14
 """So many cells determine the weights, chosen by public randomness where there are more."""
-_PARTS_OF_TAILS = 4
 _LEAST_WEIGHT = 1e-9  # of a component that is still looked at
 _LEAST_VARIANCE = 1e-12  # of noise beside a spike, which both may be 0
 
@@ -210,9 +208,7 @@ def shrink(
     *,
     centers: ArrayLike = 0.0,
     spreads: ArrayLike = 0.0,
-    excess: float = 0.0,
     weights: NDArray[np.float64] | None = None,
-    seed: int = 0,
 ) -> Shrunken:
     """Return posterior means and variances of noisy cells, weights of the prior fitted to the cells themselves.
 
@@ -229,12 +225,8 @@ def shrink(
         What cells are drawn towards: the rows that components name; 0 for residuals.
     spreads : as `centers`
         By how much the variance of the noise is larger under components around each center, at least 0.
-    excess : float
-        Excess kurtosis of the noise, from 0 (normal) to 3 (Laplace).
     weights : (k,), optional
         Of the components, in place of fitted ones.
-    seed : int
-        Of the public choice of `MOST_FITTED` cells that determine the weights.
 
     Raises
     ------
@@ -261,7 +253,6 @@ def shrink(
     arrays = (given, own, sizes, around, apart)
     if not all(np.isfinite(one).all() for one in arrays) or own.min() < 0 or apart.min() < 0:
         raise ProgramError("cells, predictions and centers are finite; variances are at least 0, besides")
-    factors, shares = tails(excess)
     cells = Cells(
         given,
         np.maximum(own, _LEAST_VARIANCE),
@@ -271,16 +262,12 @@ def shrink(
         prior.scales,
         prior.exponents,
         prior.centers,
-        factors,
-        shares,
     )
     fitted = None
     if weights is None:
         chosen = np.arange(given.size)
         if given.size > MOST_FITTED:
-            chosen = permutation(public_stream(seed, "cells that determine a prior"), given.size)[
-                :MOST_FITTED
-            ]
+            chosen = permutation(public_stream(0, "cells that determine a prior"), given.size)[:MOST_FITTED]
         table = np.empty((chosen.size, prior.scales.size))
         likelihoods(cells, chosen, table)
         fitted = fit_weights(table, prior.counts)
@@ -293,28 +280,6 @@ def shrink(
     with np.errstate(divide="ignore"):
         moments(cells, np.log(np.where(weights >= _LEAST_WEIGHT, weights, 0.0)), means, variances)
     return Shrunken(freeze(means), freeze(variances), fitted, weights)
-
-
-def tails(excess: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return noise of an excess kurtosis as a mixture of normals: factors of its variance, and how often each occurs.
-
-    The variance is drawn from a gamma distribution of mean 1 and shape 3 / excess; its Gauss quadrature keeps the first
-    moments of the noise, up to the 14th.
-
-    Raises
-    ------
-    ProgramError
-        If the excess is not between 0 and 3.
-    """
-    if not 0.0 <= excess <= 3.0:
-        raise ProgramError(f"found the excess kurtosis {excess!r}; expected 0 (normal noise) to 3 (Laplace)")
-    if excess < 1e-3:
-        return np.ones(1), np.ones(1)
-    from scipy.special import roots_genlaguerre
-
-    shape = 3.0 / excess
-    nodes, masses = roots_genlaguerre(_PARTS_OF_TAILS, shape - 1.0)
-    return np.asarray(nodes / shape), np.asarray(masses / masses.sum())
 
 
 def _spread_out(values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Empirical Bayes of noisy cells: weights of largest likelihood, posterior moments, tails of noise, refusals."""
+"""Empirical Bayes of noisy cells: weights of largest likelihood, posterior moments, refusals."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import pytest
 from scipy import integrate, stats
 
 from dpopt.errors import ProgramError
-from dpopt.inference.shrinkage import ScaleMixture, fit_weights, shrink, tails
+from dpopt.inference.shrinkage import ScaleMixture, fit_weights, shrink
 
 GRID = ScaleMixture.grid(np.geomspace(1e-3, 10, 5), (1.0, 2.0))
 
 
-def sparse(cells: int, seed: int, *, laplace: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sparse(cells: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return predicted counts, the truth (most are as predicted) and noisy cells of variance 100."""
     generator = np.random.default_rng(seed)
     sizes = generator.exponential(40, cells)
     truth = np.where(generator.random(cells) < 0.7, 0.0, 0.5 * sizes * generator.normal(size=cells))
-    noise = generator.laplace(scale=np.sqrt(50), size=cells) if laplace else 10 * generator.normal(size=cells)
-    return sizes, truth, truth + noise
+    return sizes, truth, truth + 10 * generator.normal(size=cells)
 
 
 @pytest.mark.parametrize("counts", [0.0, 2.0])
@@ -79,11 +78,10 @@ def test_moments_are_those_of_the_posterior_by_numerical_integration() -> None:
         assert found.variances[0] == pytest.approx(powers[2] / powers[0] - mean**2, rel=1e-5)
 
 
-@pytest.mark.parametrize("laplace", [False, True])
-def test_shrunken_cells_are_nearer_and_their_errors_are_stated(laplace: bool) -> None:
+def test_shrunken_cells_are_nearer_and_their_errors_are_stated() -> None:
     """20,000 cells: coverage of 95 % has a standard error of .0016; half of the squared error would be left by far less."""
-    sizes, truth, noisy = sparse(20_000, 2, laplace=laplace)
-    found = shrink(noisy, 100.0, sizes, GRID, excess=3.0 if laplace else 0.0)
+    sizes, truth, noisy = sparse(20_000, 2)
+    found = shrink(noisy, 100.0, sizes, GRID)
     squared = (found.means - truth) ** 2
     assert squared.mean() < 0.4 * ((noisy - truth) ** 2).mean()
     assert found.variances.mean() == pytest.approx(squared.mean(), rel=0.15)
@@ -97,26 +95,15 @@ def test_weights_of_one_call_serve_another_and_many_cells_are_fitted_by_some() -
     again = shrink(noisy[:7], 100.0, sizes[:7], GRID, weights=found.weights)
     np.testing.assert_allclose(again.means, found.means[:7])
     assert again.fitted is None
-    other = shrink(noisy, 100.0, sizes, GRID, seed=1)
-    assert ((other.means - truth) ** 2).mean() == pytest.approx(((found.means - truth) ** 2).mean(), rel=0.05)
+    part = shrink(noisy[:10_000], 100.0, sizes[:10_000], GRID)
+    squared = (found.means - truth)[:10_000] ** 2
+    assert ((part.means - truth[:10_000]) ** 2).mean() == pytest.approx(squared.mean(), rel=0.05)
 
 
 def test_cells_without_noise_keep_their_values() -> None:
     found = shrink([0.0, 3.0, 500.0, 1.0], [0.0, 0.0, 0.0, 1e6], 10.0, GRID)
     np.testing.assert_allclose(found.means[:3], [0.0, 3.0, 500.0], atol=1e-6)
     assert found.variances[:3].max() < 1e-6
-
-
-@pytest.mark.parametrize("excess", [0.0, 0.5, 3.0])
-def test_tails_have_the_moments_of_their_noise(excess: float) -> None:
-    factors, shares = tails(excess)
-    assert shares.sum() == pytest.approx(1)
-    assert shares @ factors == pytest.approx(1)
-    assert 3 * (shares @ factors**2) - 3 == pytest.approx(excess)
-    if excess == 3.0:
-        assert 15 * (shares @ factors**3) == pytest.approx(
-            720 / 8
-        )  # sixth moment of Laplace noise of variance 1
 
 
 @pytest.mark.parametrize(
@@ -126,7 +113,6 @@ def test_tails_have_the_moments_of_their_noise(excess: float) -> None:
         (lambda: shrink([1.0, np.nan], 1, 1, GRID), "finite"),
         (lambda: shrink([1.0, 2.0], [1.0, -1.0], 1, GRID), "at least 0"),
         (lambda: shrink([1.0, 2.0], 1, [1.0, 2.0, 3.0], GRID), "shape"),
-        (lambda: shrink([1.0], 1, 1, GRID, excess=4.0), "kurtosis"),
         (lambda: shrink([1.0], 1, 1, GRID, weights=np.zeros(11)), "11 weights"),
         (lambda: ScaleMixture.grid([-1.0]), "at least 0"),
         (lambda: ScaleMixture.grid([1.0], floor=0.0), "floor"),
