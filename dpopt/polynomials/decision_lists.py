@@ -69,7 +69,7 @@ def approximation_error(coefficients: ListCoefficients) -> Fraction:
     return Fraction(max(later[0][sign][family.changes] for sign in range(2)), unit)
 
 
-def best_coefficients(
+def certified_coefficients(
     family: ListFamily,
     weights: NDArray[np.float64],
     *,
@@ -77,8 +77,8 @@ def best_coefficients(
     replaced: bool,
     solver: str | Solver = DEFAULT,
     negations: bool = True,
-) -> ListCoefficients:
-    """Return coefficients with about the least E + sum_j w_j S_j (DL-1), rounded.
+) -> tuple[ListCoefficients, Callable[[], Solution]]:
+    """Return coefficients with about the least E + sum_j w_j S_j (DL-1), rounded, and what tells how near that is.
 
     Parameters
     ----------
@@ -97,23 +97,6 @@ def best_coefficients(
         If the solver takes no linear programs, or gives no point.
     SolverUnavailableError
         If it cannot run here.
-    """
-    how = {"gaussian": gaussian, "replaced": replaced, "negations": negations}
-    return certified_coefficients(family, weights, solver=solver, **how)[0]
-
-
-def certified_coefficients(
-    family: ListFamily,
-    weights: NDArray[np.float64],
-    *,
-    gaussian: bool,
-    replaced: bool,
-    solver: str | Solver = DEFAULT,
-    negations: bool = True,
-) -> tuple[ListCoefficients, Callable[[], Solution]]:
-    """Return `best_coefficients`, and what tells how near the solver came to the least value of the program.
-
-    Parameters and errors as of `best_coefficients`.
     """
     chosen = linear_solver(solver) if isinstance(solver, str) else solver
     stated = decision_lists(

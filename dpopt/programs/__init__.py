@@ -8,8 +8,7 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 
 | file | what it holds |
 |---|---|
-| max_csp.py, mixed_integer.py, quadratic.py, conic.py | the problems |
-| scaling.py | quadratic programs in units in which their entries are near 1 |
+| max_csp.py, mixed_integer.py, quadratic.py, conic.py | the problems; quadratic ones in other units |
 | building.py | linear and quadratic programs built block by block, with names |
 | text.py, mps.py | programs as formulas, LP files and MPS files |
 | solver.py, results.py | the contract of a solver: capabilities, limits, what it reports |

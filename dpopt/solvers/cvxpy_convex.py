@@ -26,9 +26,8 @@ from dpopt.programs.building import Block
 from dpopt.programs.conic import Cone, ConicProgram, PointProgram, matrices_of, side_of, triangle_of
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.quadratic import QuadraticProgram, Scaled
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
-from dpopt.programs.scaling import Scaled
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, is_incumbent, status_table
 

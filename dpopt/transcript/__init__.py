@@ -12,17 +12,3 @@ type in `released.py`; its fields are its JSON form.
 | growing.py | measurements that one charge pays for, made a few at a time |
 | released.py | sampled queries, noisy answers, selections of every kind, and where noisy binary searches ended |
 """
-
-from dpopt.transcript.journal import Entry, FileJournal, Journal, MemoryJournal, read_journal
-from dpopt.transcript.released import NoisyAnswers, SampledQueries, SelectedMarginal
-
-__all__ = [
-    "Entry",
-    "FileJournal",
-    "Journal",
-    "MemoryJournal",
-    "NoisyAnswers",
-    "SampledQueries",
-    "SelectedMarginal",
-    "read_journal",
-]

@@ -63,7 +63,7 @@ class BudgetLedger(Shown):
     Examples
     --------
     >>> import dpopt, tempfile
-    >>> from dpopt.accounting import Charge, ChargeKind
+    >>> from dpopt.accounting.charges import Charge, ChargeKind
     >>> asked = dpopt.Budget(1.0, 0.0, None, dpopt.Accountant.PURE)
     >>> charge = Charge("counts", ChargeKind.PURE, 1.0, 1, dpopt.NeighbouringRelation.ADD_REMOVE, "Laplace")
     >>> with tempfile.TemporaryDirectory() as folder:  # a release given `budget=budget` reserves so by itself

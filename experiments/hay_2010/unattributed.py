@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dpopt.inference.histograms.sorted.isotonic import (
     expected_error_bound,
     isotonic,
-    isotonic_integers,
     isotonic_median,
 )
 from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
@@ -41,7 +40,7 @@ def estimates(
     yield NOISY, noisy
     yield SORTED, np.maximum(np.sort(noisy), 0)
     yield REAL, isotonic(noisy)
-    yield ROUNDED, isotonic_integers(noisy, lower=0)
+    yield ROUNDED, np.maximum(np.floor(isotonic(noisy) + 0.5), 0).astype(np.int64)
     yield ABSOLUTE, isotonic_median(noisy, lower=0)
     yield DEFAULT, monotone_posterior(noisy, "discrete Laplace", scale, lower=0, upper=largest).integers
 

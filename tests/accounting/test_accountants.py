@@ -9,16 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from dpopt.accounting import (
-    Accountant,
-    Charge,
-    ChargeKind,
-    NeighbouringRelation,
-    gdp_epsilon,
-    total_epsilon,
-    total_rho,
-    zcdp_epsilon,
-)
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.conversions import gdp_epsilon, zcdp_epsilon
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

@@ -9,19 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting import (
-    Accountant,
-    Budget,
-    Charge,
-    ChargeKind,
-    NeighbouringRelation,
-    largest_rounds,
-    plan_charges,
-    total_epsilon,
-    total_rho,
-    zcdp_epsilon,
-    zcdp_rho,
-)
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.conversions import zcdp_epsilon, zcdp_rho
+from dpopt.accounting.dualquery import largest_rounds, plan_charges
+from dpopt.accounting.ledger import Budget
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, PrivacyWarning
 from dpopt.files.codec import decode, encode
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting import Charge, ChargeKind, NeighbouringRelation
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 from dpopt.files.codec import decode, encode
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpopt.accounting import Accountant, ChargeKind, NeighbouringRelation, dualquery_epsilon, total_epsilon
+from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dqrs import (
     dqrs_charge,
     dqrs_charges,
@@ -18,7 +19,8 @@ from dpopt.accounting.dqrs import (
     reuse_rhos,
     round_rhos,
 )
-from dpopt.accounting.dualquery import draw_charge
+from dpopt.accounting.dualquery import draw_charge, dualquery_epsilon
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

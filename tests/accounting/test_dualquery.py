@@ -11,21 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting import (
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.dualquery import (
+    MOST_ROUNDS,
     SAMPLER_SLACK,
-    Accountant,
-    Charge,
-    ChargeKind,
-    NeighbouringRelation,
     draw_charge,
     draw_range,
     dualquery_epsilon,
     largest_rounds,
     plan_charges,
-    total_epsilon,
-    total_rho,
 )
-from dpopt.accounting.dualquery import MOST_ROUNDS
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

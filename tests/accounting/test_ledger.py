@@ -9,16 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from dpopt.accounting import (
-    Accountant,
-    Budget,
-    Charge,
-    ChargeKind,
-    Ledger,
-    NeighbouringRelation,
-    dualquery_epsilon,
-    plan_charges,
-)
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.dualquery import dualquery_epsilon, plan_charges
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError
 from dpopt.files.codec import decode, encode
 

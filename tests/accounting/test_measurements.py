@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpopt.accounting import Accountant, Budget, Charge, ChargeKind, NeighbouringRelation
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import draw_charge
+from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale, one_way_charge
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 from dpopt.files.codec import encode
 

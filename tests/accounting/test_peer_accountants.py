@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpopt.accounting import (
-    Accountant,
-    NeighbouringRelation,
-    dualquery_epsilon,
-    gdp_epsilon,
-    plan_charges,
-    total_rho,
-    zcdp_epsilon,
-)
+from dpopt.accounting.accountants import Accountant, total_rho
+from dpopt.accounting.conversions import gdp_epsilon, zcdp_epsilon
+from dpopt.accounting.dualquery import dualquery_epsilon, plan_charges
+from dpopt.accounting.relations import NeighbouringRelation
 
 peer = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed (extra 'test')")
 

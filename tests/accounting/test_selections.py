@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting import Accountant, ChargeKind, NeighbouringRelation, total_epsilon, total_rho
+from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dualquery import SAMPLER_SLACK
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import (
     MOST_SELECTIONS,
     fem_charges,

@@ -22,8 +22,8 @@ from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.private.measurements.halfspace_measurement import Arcs, Sides
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums
 from dpopt.private.measurements.wave_sums import WaveSums
+from dpopt.private.tables.bin_counts import ColumnCounts
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.column_counts import ColumnCounts
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES

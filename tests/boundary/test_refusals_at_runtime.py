@@ -42,7 +42,8 @@ from dpopt.queries.clauses import Clauses
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Figures, Progress
 from dpopt.solvers.local_search.search import LocalSearch
-from dpopt.transcript import FileJournal, MemoryJournal, NoisyAnswers, SampledQueries
+from dpopt.transcript.journal import FileJournal, MemoryJournal
+from dpopt.transcript.released import NoisyAnswers, SampledQueries
 from tests.tiny_runs import (
     ADD_REMOVE,
     AMPLE,

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting import Charge, ChargeKind, NeighbouringRelation
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models import AsMip, Formulation, accepting_max_csp, point_from_record, read_record, round_program
 from dpopt.models.best_responses.presolved import SHORTEST, Presolved

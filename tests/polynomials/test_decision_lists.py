@@ -11,8 +11,9 @@ import pytest
 
 from dpopt.errors import PolynomialError, SolverUnavailableError
 from dpopt.models.polynomials.decision_lists import decision_lists
-from dpopt.polynomials.decision_lists import approximation_error, best_coefficients, rounded
+from dpopt.polynomials.decision_lists import approximation_error, certified_coefficients, rounded
 from dpopt.programs.results import NO_LIMITS, SolveLimits, SolveResult
+from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.solvers.registry import get_solver
 from tests.tiny_lists import family_of, output_at, points_of, random_coefficients, rows_of, value_of
 
@@ -39,6 +40,10 @@ def test_the_error_is_that_of_the_worst_row_at_the_worst_point(family: Any, seed
             for point in points_of(family)
         )
         assert approximation_error(coefficients) == worst
+
+
+def best_coefficients(*asked: Any, **how: Any) -> ListCoefficients:
+    return certified_coefficients(*asked, **how)[0]
 
 
 def test_with_all_sizes_and_cheap_noise_rows_are_written_exactly() -> None:

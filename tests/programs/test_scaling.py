@@ -7,9 +7,8 @@ import pytest
 
 from dpopt import models
 from dpopt.programs.certificate import certify_point
-from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.quadratic import QuadraticProgram, Scaled
 from dpopt.programs.results import SolveResult
-from dpopt.programs.scaling import Scaled
 from dpopt.queries.ranges.tree import Tree
 from dpopt.solvers.registry import get_solver
 

@@ -226,7 +226,10 @@ def test_a_file_that_is_there_is_never_replaced(budget: BudgetLedger, tmp_path: 
 _SPENDERS = """
 import sys
 from multiprocessing import get_context
-from dpopt.accounting import Accountant, Budget, Charge, ChargeKind, Ledger, NeighbouringRelation
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
 from dpopt.transcript.budget_ledger import BudgetLedger
 

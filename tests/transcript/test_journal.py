@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
-from dpopt.transcript import Entry, FileJournal, MemoryJournal, read_journal
-from dpopt.transcript.journal import lock_of
+from dpopt.transcript.journal import Entry, FileJournal, MemoryJournal, lock_of, read_journal
 
 ENTRIES: list[Entry] = [
     {"kind": "reserve", "charges": [{"parameter": 0.1, "label": "round 1"}]},

@@ -25,9 +25,8 @@ from dpopt.private.measurements.measurement import Measurement, NumberOfRecords
 from dpopt.private.measurements.noisy_counts import Noised
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
 from dpopt.private.measurements.wave_sums import WaveSums
-from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.bin_counts import BinCounts, ColumnCounts
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.column_counts import ColumnCounts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.threads import USUAL
 from dpopt.transcript.released import NoisyAnswers

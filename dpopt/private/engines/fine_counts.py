@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.streamed_table import TableInFiles, readable_again
-from dpopt.private.tables.column_counts import ColumnCounts
+from dpopt.private.tables.bin_counts import ColumnCounts
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.attribute import Attribute

@@ -206,7 +206,7 @@ class TableInFiles(PrivateDataset):
         Numbers as the schema reads them: clipped, or replaced by `other`, where the reading says so. Reads the table once, in
         this process.
         """
-        from dpopt.private.readers.encode_numbers import NumberEncoder
+        from dpopt.private.readers.encode import NumberEncoder
 
         source, reader = self._reader(np.array(attributes), NumberEncoder)
         counts = [np.zeros(0, dtype=np.int64) for _ in attributes]

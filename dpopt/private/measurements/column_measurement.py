@@ -11,7 +11,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
-from dpopt.private.tables.column_counts import ColumnCounts
+from dpopt.private.tables.bin_counts import ColumnCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,17 +3,15 @@
 | file | what it holds |
 |---|---|
 | read_lists.py | rows that are decision lists |
-| read_table.py, open_table.py | reading a table, whatever it is kept in |
+| read_table.py, open_table.py | reading a table, whatever it is kept in; workbooks of Excel, files of SPSS, Stata and SAS |
 | table_sources.py | what a table is kept in; files that must not change while they are read |
 | table_reading.py | how a table is read, as its owner declares it; public |
 | csv_source.py, parquet_source.py | CSV and Parquet files |
-| workbooks.py | workbooks of Excel, files of SPSS, Stata and SAS |
 | text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
 | read_numbers.py | counts that were made already; points of R^d, scaled and rounded |
 | read_edges.py | the edges of a graph |
 | read_binary_table.py | wide tables, whatever their layout |
 | batch_reader.py | codes batch by batch; which rows are counted: those that fit, K of a person |
-| encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema |
-| encode_numbers.py | numbers themselves, for the owner's figures |
+| encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema; numbers, for the owner |
 | binary/ | wide tables of zeros and ones |
 """

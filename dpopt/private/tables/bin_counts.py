@@ -1,6 +1,11 @@
-"""How many records lie in each bin of a domain, or meet in each node of a graph; the counts never leave this room."""
+"""How many records lie in each bin of a domain or each finer bin of columns, or meet in each node of a graph.
+
+The counts never leave this room.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,3 +92,26 @@ class BinCounts(Closed):
     def _of(cls, counts: NDArray[np.integer], rows: int, bins_of_a_record: int) -> BinCounts:
         own = freeze(np.array(counts, dtype=np.int64))
         return cls._holding(_rows=rows, _counts=own, _bins_of_a_record=bins_of_a_record)
+
+
+class ColumnCounts(Closed):
+    """Exact counts of the cells of several columns, one column after the other; a record lies in at most one cell of each.
+
+    Made by `dpopt.private.engines.fine_counts.count_columns`.
+    """
+
+    __slots__ = ("_ends", "_sums")
+    _sums: NDArray[np.int64]  # (cells + 1,): of all cells before each
+    _ends: NDArray[np.int64]  # (columns,): the cell after the last one of each column
+
+    @property
+    def _public(self) -> NDArray[np.int64]:
+        """Where the cells of each column end: what a charge depends on."""
+        return self._ends
+
+    @classmethod
+    def of(cls, counts: Sequence[NDArray[np.int64]], rows: int) -> ColumnCounts:
+        """Put the counts of columns one after the other."""
+        sums = np.concatenate(([0], *counts), dtype=np.int64)
+        ends = np.cumsum([column.size for column in counts], dtype=np.int64)
+        return cls._holding(_sums=freeze(np.cumsum(sums)), _ends=freeze(ends), _rows=rows)

@@ -6,7 +6,7 @@
 | interval_plan.py | plans of intervals |
 | split_plan.py | plans of boxes cut at noisy medians |
 | against_trees.py | the errors of a tree of counts with the same budget |
-| searches.py, release_intervals.py | from counts behind their door to intervals and boxes; from a table to their release |
+| release_intervals.py | from counts behind their door to intervals and boxes; from a table to their release |
 | partition.py, partition_release.py | boxes and their cuts; the release and its answers; as CSV files |
 | joined_bins.py | the bins of a released histogram joined into intervals |
 """

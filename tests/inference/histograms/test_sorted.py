@@ -27,7 +27,6 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
 from dpopt.inference.histograms.sorted.isotonic import (
     expected_error_bound,
     isotonic,
-    isotonic_integers,
     isotonic_median,
 )
 from dpopt.inference.histograms.sorted.monotone_posterior import (
@@ -102,7 +101,7 @@ def test_rounding_half_up_is_optimal_among_whole_numbers(rows: list[tuple[int, i
     values, weights = np.array(rows, dtype=np.float64).T
     values = values / 4
     best, largest = best_integers(values, weights, 2, (-1, 2))
-    fitted = isotonic_integers(values, weights=weights, lower=-1.4, upper=2.3)
+    fitted = np.clip(np.floor(isotonic(values, weights=weights) + 0.5), -1, 2)
     assert float(weights @ (fitted - values) ** 2) == pytest.approx(best, abs=1e-12)
     np.testing.assert_array_equal(fitted, largest)
 
@@ -175,7 +174,6 @@ IN_ONE_ROW = "finite numbers in one row"
             for lower, upper in ((2, 1), (np.nan, 1), (np.inf, np.inf))
         ),
         *((partial(isotonic, [1.0, 2.0], upper=3, total=total), "add up") for total in (7, np.nan, np.inf)),
-        (partial(isotonic_integers, [1.0], lower=1.2, upper=1.8), "no whole number"),
         (partial(expected_error_bound, [0], 1.0), "at least 1"),
         (partial(expected_error_bound, [1], -1.0), "variance"),
         *((partial(whole_of_total, values, 1), IN_ONE_ROW) for values in ([], [np.inf], [[1.0]])),
@@ -339,7 +337,7 @@ def test_the_error_is_less_than_that_of_sorting_and_of_isotonic_regression(
             noisy = truth + noise(generator, distribution, scale, truth.size)
             found = monotone_posterior(noisy, distribution, scale)
             rounded = np.maximum(np.sort(noisy), 0)
-            isotone = isotonic_integers(noisy, lower=0)
+            isotone = np.maximum(np.floor(isotonic(noisy) + 0.5), 0)
             errors += [squared_error(one, truth) for one in (found.integers, isotone, rounded)]
             assert (np.diff(found.mean) >= 0).all()
             assert (found.least <= found.integers).all()
@@ -519,7 +517,7 @@ def test_without_violated_cuts_it_is_isotonic_regression_with_an_even_sum() -> N
     generator = np.random.default_rng(2)
     for _ in range(20):
         values = np.sort(generator.poisson(20, 400)) + generator.normal(0, 5, 400)
-        found, whole = nearest_graphical(values), isotonic_integers(values, lower=0, upper=399)
+        found, whole = nearest_graphical(values), np.clip(np.floor(isotonic(values) + 0.5), 0, 399)
         assert found.gap == pytest.approx(0, abs=1e-6)
         assert found.cuts.shape == (0, 2)
         assert found.degrees.sum() % 2 == 0

@@ -75,23 +75,6 @@ def isotonic(
     return _of_total(shifted, float(total), _bracket(noisy, heft, least, most, float(total)))
 
 
-def isotonic_integers(
-    values: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    lower: float | None = None,
-    upper: float | None = None,
-) -> NDArray[np.int64]:
-    """Return the nondecreasing whole numbers (n,) of least weighted squared distance: `isotonic`, rounded half up.
-
-    Exact: s_k >= c belongs to the best whole numbers where the best real ones are at least c - 1/2. Where several are best,
-    these are the largest. Parameters and errors as in `isotonic`; the bounds must leave a whole number between them.
-    """
-    least, most = whole_bounds(lower, upper)
-    real = isotonic(values, weights=weights)
-    return np.clip(np.floor(real + 0.5), least, most).astype(np.int64)
-
-
 def isotonic_median(
     values: ArrayLike,
     *,
