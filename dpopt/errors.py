@@ -23,6 +23,7 @@ _VALUES = (
     "stream", "waves", "zcdp",
 )  # fmt: skip
 """Values of options that messages name."""
+_FLAGS = ("accept_draft", "average")
 _OPTION = re.compile(
     rf"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)"
     rf"(?: ((?:{'|'.join(_VALUES)}|[A-Z]+|\d+(?:[.,]\d+)*(?:e-?\d+)?)(?![\w-])))?"
@@ -39,11 +40,16 @@ def in_shell() -> Iterator[None]:
         _IN_SHELL.reset(token)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return "1 row" or "2,000 rows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def spoken(text: str) -> str:
     """Return a message as its reader names options: those of the shell, or keywords of Python.
 
-    >>> spoken("give --delta 0, or --no-predict; --on-invalid other reads all rows")
-    "give delta=0, or predict=False; on_invalid='other' reads all rows"
+    >>> spoken("give --delta 0, --accept-draft or --no-predict; --on-invalid other reads all rows")
+    "give delta=0, accept_draft=True or predict=False; on_invalid='other' reads all rows"
     """
     return text if _IN_SHELL.get() else _OPTION.sub(_as_keyword, text)
 
@@ -52,6 +58,8 @@ def _as_keyword(found: re.Match[str]) -> str:
     negated, name, value = found[1], found[2].replace("-", "_"), found[3]
     if negated:
         return f"{name}=False" + ("" if value is None else f" {value}")
+    if name in _FLAGS and value is None:
+        return f"{name}=True"
     return f"{name}=" + ("" if value is None else repr(value) if value in _VALUES else value)
 
 

@@ -43,7 +43,7 @@ from dpopt.releases.job import (
 )
 from dpopt.releases.measured_size import measured_note
 from dpopt.releases.plan import Encoding, Plan
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import Detail, Progress, stage
 from dpopt.releases.public_population.population import (
     MOST_ATTRIBUTES,
     has_binary_population,
@@ -321,11 +321,11 @@ def prepare(
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(declared, accepted=terms.accept_draft)
     if (said := delta_said(terms)) is not None:
-        progress.note(said)
+        progress.note(Detail(said))
     if workload is None:
         with stage(progress, "choosing the workload"):
             queries, said = usual_workload(declared, terms, terms.n0 if size is None else size)
-        progress.note(said)
+        progress.note(Detail(said))
     else:
         queries = parse_workload(workload, declared) if isinstance(workload, str) else workload
     check_workload(queries, declared)
@@ -364,7 +364,7 @@ def plan_and_statement(
     request = replace(
         terms.request(size, budget),
         density=density,
-        on_candidate=lambda number, of: progress.note(f"simulating candidate {number} of {of}"),
+        on_candidate=lambda number, of: progress.note(Detail(f"simulating candidate {number} of {of}")),
     )
     has_binary_population(workload, terms.density)  # refuses a density for other tables
     stated = partial(plan_statement, accept_draft=terms.accept_draft, density=density, assumed=assumed)
@@ -375,11 +375,11 @@ def plan_and_statement(
     choice = choose(
         request,
         workload,
-        on_algorithm=lambda name: progress.note(f"predicting the errors of {name}"),
+        on_algorithm=lambda name: progress.note(Detail(f"predicting the errors of {name}")),
         compare=compare,
     )
     algorithm, because = choice.plan.algorithm, choice.because
-    progress.note(f"algorithm: {algorithm}; {because}")
+    progress.note(Detail(f"algorithm: {algorithm}; {because}"))
     statement = stated(choice.plan, workload, predict_errors=True, predicted=choice.predicted)
     chosen = {"algorithm": algorithm, "because": because, "considered": dict(choice.considered)}
     return choice.plan, {**statement, "chosen": chosen, **_values(request, workload, algorithm)}
@@ -474,7 +474,7 @@ def size_note(plan: Plan) -> str | None:
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None
     if plan.budget.earlier:
-        return measured_note(plan.size, plan.budget)
+        return Detail(measured_note(plan.size, plan.budget))
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
         "records, answers are off by up to x %, which predicted errors leave out"

@@ -147,6 +147,7 @@ ModelSolverOption = Annotated[
 ModelSecondsOption = Annotated[
     float | None, "--seconds", "Time limit of --solver for each model, in seconds; none if left out."
 ]
+DetailsOption = Annotated[bool, "Show also what was chosen where nothing was asked for, and why."]
 JsonOption = Annotated[bool, "--json", "Print JSON in place of text."]
 
 

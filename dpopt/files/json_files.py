@@ -166,8 +166,21 @@ def read_json_object(path: str | os.PathLike[str], what: str, error: type[DpoptE
 def write_json_object(
     path: str | os.PathLike[str], value: Mapping[str, object], *, private: bool = False
 ) -> None:
-    """Write an object as indented JSON, whole or not at all, readable by its owner alone where it is private."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Write an object as JSON with a line for each key, and for each object of a list, whole or not at all.
+
+    Only its owner may read the file where it is private.
+    """
+
+    def line(inner: object) -> str:
+        return json.dumps(inner, ensure_ascii=False, allow_nan=False)
+
+    parts = []
+    for key, inner in value.items():
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            parts.append(f"{line(key)}: [\n  " + ",\n  ".join(map(line, inner)) + "\n ]")
+        else:
+            parts.append(f"{line(key)}: {line(inner)}")
+    text = "{\n " + ",\n ".join(parts) + "\n}\n"
     with whole_file(path, private=private) as stream:
         stream.write(text.encode())
 

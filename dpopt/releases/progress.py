@@ -14,6 +14,12 @@ Figures = Mapping[str, str | int | float | bool | None]
 """What a round came to, by name."""
 
 
+class Detail(str):
+    """A note on what a run chose by itself, and why: the command line shows it where it is asked for."""
+
+    __slots__ = ()
+
+
 class Progress:
     """Receives what happens in a run. This one keeps the seconds by stage, raises warnings, and is silent otherwise.
 

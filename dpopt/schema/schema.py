@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.arguments import check_types, checked
 from dpopt.arrays import freeze
-from dpopt.errors import SchemaError
+from dpopt.errors import SchemaError, counted
 from dpopt.files.json_files import (
     json_list,
     json_object,
@@ -153,7 +153,7 @@ class Schema(Shown):
         return len(self.attributes)
 
     def _said(self) -> list[str]:
-        rules = [f"{len(self.rules):,} rules"] if self.rules else []
+        rules = [counted(len(self.rules), "rule")] if self.rules else []
         listed = "columns of zeros and ones" if self.is_binary else f"attributes: {_listed(self.names, 4)}"
         return [f"{len(self):,} {listed}", *rules, *(["draft"] if self.draft else [])]
 

@@ -67,7 +67,7 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
 def test_a_release_says_which_algorithm_was_chosen_and_why(
     demonstration: list[object], tmp_path: Path
 ) -> None:
-    done = call("release", *demonstration, "--out", tmp_path / "out")
+    done = call("release", *demonstration, "--out", tmp_path / "out", "--details")
     assert done.exit_code == 0, done.output
     chosen = statement(tmp_path / "out")["chosen"]
     assert set(chosen["considered"]) == {"projection"}
@@ -123,7 +123,7 @@ def test_a_reason_against_an_algorithm_is_printed(tmp_path: Path) -> None:
     _, schema = inputs(tmp_path)
     asked = ["plan", "--schema", schema, "--workload", "conjunctions:2,count=20,seed=1", "--n", 5000, *BUDGET]
     assert "projection: no: --algorithm projection measures with Gaussian noise" in succeed(
-        *asked, "--accountant", "gdp"
+        *asked, "--accountant", "gdp", "--details"
     )
 
 

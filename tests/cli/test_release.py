@@ -26,16 +26,17 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     text = succeed(*release_arguments(tmp_path))
     privacy = statement(tmp_path / "out")["privacy"]
     assert f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
-    assert "one record more or less (add-remove). A test that wrongly accuses 5 of 100" in text
+    assert "for one record. A test that wrongly accuses 5 of 100" in text
     assert f"{privacy['public_size']:,} rows in {tmp_path / 'out' / 'synthetic.csv'}" in text
     assert "with weights" not in text
     lines = text.splitlines()
-    assert [line.partition(":")[0] for line in lines[:3]] == ["records", "to publish", "spent"]
+    assert [line.partition(":")[0] for line in lines[:2]] == ["records", "spent"]
     assert lines[-2].startswith(f"next:       dpopt report {tmp_path / 'out'} ")
+    assert lines[-3].startswith("to publish: first check the ten points")
 
 
 def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:
-    result = call(*release_arguments(tmp_path))
+    result = call(*release_arguments(tmp_path, "--details"))
     reported = dict.fromkeys(
         line.split(":")[0] for line in result.stderr.splitlines()
     )  # long stages tell more

@@ -580,6 +580,8 @@ def test_columns_of_dates_are_dates_whatever_their_type() -> None:
         attribute = attribute_of(column)
         assert (attribute.date_format, attribute.missing) == ("%Y-%m-%d", "")
         assert attribute.label(0) == "[2019-12-30, 2020-01-06)"
+    both = infer_schema(pa.table({"from": days, "to": days}))
+    assert "add a column of the difference" in both.notes[0]
 
 
 def test_whether_day_or_month_comes_first_is_to_be_checked_where_both_fit() -> None:

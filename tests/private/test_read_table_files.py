@@ -351,9 +351,11 @@ def test_given_names_must_fit_the_table(table: Path) -> None:
 
 def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     (tmp_path / "people.csv").touch()
+    (tmp_path / "people.json").write_text("{}")
     (tmp_path / "folder").mkdir()
     for path, message in [
-        (tmp_path / "peoples.csv", r"there is no file .*did you mean 'people.csv'\?"),
+        (tmp_path / "people.jsn", r"there is no file .*did you mean 'people.csv'\?"),  # and not the schema
+        (tmp_path / "people.json", "no table by its name"),
         (tmp_path / "nowhere" / "x.csv", "there is no folder"),
         (tmp_path / "folder", r"holds no Parquet files \(\*\.parquet\)"),
         (tmp_path / "people.csv" / "x", "cannot be read"),

@@ -119,6 +119,8 @@ def test_the_fingerprint_tells_schemas_apart() -> None:
 def test_a_schema_is_written_and_read(tmp_path: Path) -> None:
     SCHEMA.write(tmp_path / "schema.json")
     assert Schema.read(tmp_path / "schema.json") == SCHEMA
+    lines = (tmp_path / "schema.json").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line.strip(" ,"))["name"] for line in lines if '"name"' in line] == list(SCHEMA.names)
     assert [path.name for path in tmp_path.iterdir()] == ["schema.json"]
 
 

@@ -60,6 +60,7 @@ def plan(
         "--out",
         "Write the plan to this file, for 'dpopt release --plan'; with --epsilons a picture (.svg, .png or .pdf).",
     ] = None,
+    details: options.DetailsOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
@@ -97,7 +98,7 @@ def plan(
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    progress = TerminalProgress()
+    progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
     if epsilons is not None:
         from dpopt.cli.reports.reports import listed
@@ -131,9 +132,12 @@ def plan(
     if as_json:
         print_json(made.explained)
     else:
-        from dpopt.cli.reports.reports import report_plan
+        from dpopt.cli.reports.reports import report_accuracy, report_plan
 
-        report_plan(made.explained)
+        chosen_for_them = made.explained["chosen"] is not None and terms.predict
+        if details or compare or not chosen_for_them:
+            report_plan(made.explained)
+        report_accuracy(made.explained["accuracy"])
         typer.echo(made.protects)
         if made.like_a_sample_of is not None:
             typer.echo(

@@ -47,6 +47,7 @@ def release(
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
+    details: options.DetailsOption = False,
     quiet: Annotated[bool, "Print errors only."] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
@@ -65,7 +66,9 @@ def release(
         typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
     if terms.format is None and not declared.is_binary:
         terms = replace(terms, format=_format_of(table, how))
-    with reporting("release", out, timings, log, quiet=quiet, budget=paying.budget) as progress:
+    with reporting(
+        "release", out, timings, log, quiet=quiet, details=details, budget=paying.budget
+    ) as progress:
         finished = release(
             table,
             declared,

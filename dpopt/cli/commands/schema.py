@@ -49,7 +49,7 @@ def _plain(path: Path) -> str:
 
 def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None:
     """Print which rules the rows of a table break, marked as not private; not all of the rows may be counted."""
-    from dpopt.private.readers.table_problems import counted
+    from dpopt.errors import counted
 
     out = console()
     if not report.names:
@@ -143,9 +143,9 @@ def check(
 
     What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
+    from dpopt.errors import counted
     from dpopt.private.evaluation import broken_rows
     from dpopt.private.readers.read_table import fit_of_table
-    from dpopt.private.readers.table_problems import counted
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.schema import Schema
 

@@ -16,7 +16,7 @@ from rich.progress import Progress as Bars
 from dpopt.cli.interruption import raise_again
 from dpopt.errors import DpoptWarning
 from dpopt.files.written_files import open_private
-from dpopt.releases.progress import Pace, Progress
+from dpopt.releases.progress import Detail, Pace, Progress
 
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
@@ -27,12 +27,13 @@ class TerminalProgress(Progress):
 
     On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and how
     long it will take, so that a run of hours can be followed in the log of a batch system. `figure` says what the number
-    beside the rounds is. Each step also raises a Ctrl-C that was swallowed.
+    beside the rounds is; with `details` the reasons of what was chosen are shown. Each step also raises a Ctrl-C that was
+    swallowed.
     """
 
-    def __init__(self, *, quiet: bool = False, figure: str = "value") -> None:
+    def __init__(self, *, quiet: bool = False, figure: str = "value", details: bool = True) -> None:
         super().__init__()
-        self._figure = figure
+        self._figure, self._details = figure, details
         self._console = Console(stderr=True, quiet=quiet)
         self._bars = Bars(
             TextColumn("{task.description:<22}"),
@@ -68,6 +69,8 @@ class TerminalProgress(Progress):
 
     def note(self, text: str) -> None:
         """Print a note above the bars."""
+        if isinstance(text, Detail) and not self._details:
+            return
         self._console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def warning(self, what: DpoptWarning) -> None:

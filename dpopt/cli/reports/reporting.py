@@ -184,6 +184,7 @@ def reporting(
     log: Path | None,
     *,
     quiet: bool,
+    details: bool = False,
     budget: Path | None = None,
 ) -> Iterator[Progress]:
     """Show progress and keep timings and log where they are wanted; after Ctrl-C say how to go on, and with which budget.
@@ -202,7 +203,7 @@ def reporting(
         raise PlanError(f"--timings and --log both name {log}; name two files")
     writes = None if log is None else RunLog(log, command=command)
     try:
-        with TerminalProgress(quiet=quiet) as shown:
+        with TerminalProgress(quiet=quiet, details=details) as shown:
             yield shown if writes is None else Together(shown, writes)
     except KeyboardInterrupt:
         begun = (folder / "transcript.jsonl").exists()

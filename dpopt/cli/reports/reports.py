@@ -237,7 +237,7 @@ def report_release(
     statement: Mapping[str, Any], folder: str | os.PathLike[str], table: object = "TABLE"
 ) -> None:
     """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command."""
-    from dpopt.accounting.budget import protection
+    from dpopt.accounting.budget import RECORD, protection
     from dpopt.releases.readme import README
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
@@ -249,27 +249,36 @@ def report_release(
         weights = f" with weights in '{where}'" if where else ""
         out.print(f"records:    {held['rows']:,} rows in {place / held['file']}{weights}")
     if privacy["private"]:
-        out.print(f"to publish: all of {place}; how to load and cite it is in {place / README}")
         out.print(
-            f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g}{unit_text(privacy)}, "
-            f"{privacy['neighbours']}. {protection(privacy['epsilon'], privacy['delta'])}"
+            f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} for "
+            f"{privacy.get('unit', RECORD)}. {protection(privacy['epsilon'], privacy['delta'])}"
         )
     else:
         out.print(
             "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
         )
-    for which, how in (("expected", "judged by the release itself"), ("predicted", "on public data")):
-        if (errors := statement["accuracy"].get(which)) is not None:
-            low, high = errors.get("low"), errors.get("high")
-            between = "" if low is None else f", in nine of ten runs {low:.2g} to {high:.2g}"
-            out.print(
-                f"accuracy:   {which} mean error {errors['mean_error']:.2g} of the records{between} ({how})"
-            )
-            break
+    report_accuracy(statement["accuracy"])
     for line in _remarks(statement):
         out.print(line)
+    if privacy["private"]:
+        out.print(
+            "to publish: first check the ten points of docs/known-limits.md ('Before you publish'); then all of "
+            f"{place}. How to load and cite it is in {place / README}"
+        )
     out.print(f"next:       dpopt report {place} {table} -o report.html")
     out.print("            (for you alone; without the table the report may be published)")
+
+
+def report_accuracy(accuracy: Mapping[str, Any]) -> None:
+    """Print the mean error that a release expects of itself, or else the predicted one."""
+    for which, how in (("expected", "judged by the release itself"), ("predicted", "on public data")):
+        if (errors := accuracy.get(which)) is not None:
+            low, high = errors.get("low"), errors.get("high")
+            between = "" if low is None else f", in nine of ten runs {low:.2g} to {high:.2g}"
+            console().print(
+                f"accuracy:   {which} mean error {errors['mean_error']:.2g} of the records{between} ({how})"
+            )
+            return
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
@@ -287,8 +296,8 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
         )
     if records["weight_column"] is None and records["rows"] > MANY_COPIES * records["distinct"]:
         lines.append(
-            f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records that answer the workload "
-            "together; they are no individuals"
+            f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records, chosen to be right "
+            "together; none is a person"
         )
     values = statement.get("values", {})
     lines += [f"note: {torn}: {values['lost_because']}" for torn in values.get("lost_to_interruptions", ())]

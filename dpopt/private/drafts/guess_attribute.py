@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import counted
 from dpopt.private.drafts.edges import Shaped, readable_edges
 from dpopt.private.drafts.guess_dates import date_edges, date_form
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
-from dpopt.private.readers.table_problems import counted, shown
+from dpopt.private.readers.table_problems import shown
 from dpopt.schema.dates import date_text
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
 
@@ -248,7 +249,7 @@ def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels
         check.append(
             f"{counted(rare, 'value')} in fewer than {_RARE} rows; keep what a code book lists, group the others"
         )
-    elif not labels and attribute.prefix is None and len(attribute.values) > (1 if numbers else _LISTED):
+    elif not labels and len(attribute.values) > (1 if numbers else _LISTED):
         check.append("values that occur: compare with the code book")
     if labels:
         why = f"the file labels its values: {', '.join(f'{code} = {label}' for code, label in [*labels.items()][:3])}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.errors import PrivateDataError, SchemaError, counted
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
@@ -21,7 +20,7 @@ from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.encode import as_text, clean
 from dpopt.private.readers.open_table import AnyTable, open_table
-from dpopt.private.readers.table_problems import NO_TEXT, counted, shown
+from dpopt.private.readers.table_problems import NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.private.tables.dataset import Progress
@@ -258,6 +257,11 @@ def infer_schema(
         for name in READING_KEYS
         if is_text and getattr(how, name) not in {None, USUAL[name]}
     }
+    if sum(one.date_format is not None for one in attributes) > 1:
+        notes.append(
+            "there are several dates: the time between two of them is kept as roughly as their bins are wide; if readers need "
+            "it, add a column of the difference to the table, such as days of a stay"
+        )
     return SchemaDraft(
         Schema(tuple(attributes), draft=True, reading=tuple(declared.items())),
         tuple(reviews),
@@ -340,27 +344,19 @@ class _ValueCounts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
-        with self._reading(array.type):
+        try:
+            self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
             counted = pc.value_counts(array)
-            values = counted.field("values")
-            values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+            values = _plain_values(counted.field("values"))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+            raise PrivateDataError(
+                f"column {self.name!r} has the type {array.type}, which cannot be read ({problem}); drop the column, "
+                "or convert it to text, numbers or truth values"
+            ) from problem
         self.rows += len(array)
         self._parts.append((values, np.asarray(counted.field("counts"), dtype=np.int64)))
         if len(self._parts) == _MERGED_AT:
             self._merge()
-
-    @contextmanager
-    def _reading(self, kind: pa.DataType) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise PrivateDataError(
-                f"column {self.name!r} has the type {kind}, which cannot be read ({problem}); drop the column, "
-                "or convert it to text, numbers or truth values"
-            ) from problem
 
     def result(self, labels: Mapping[str, str]) -> ColumnValues:
         import pyarrow.compute as pc
@@ -376,10 +372,9 @@ class _ValueCounts:
         import pyarrow as pa
 
         values = [part for part, _ in self._parts]
-        with self._reading(values[-1].type):
-            if len({part.type for part in values}) > 1:
-                values = [as_text(_plain_values(part)) for part in values]
-            every = _plain_values(pa.concat_arrays(values)).dictionary_encode(null_encoding="encode")
+        if len({part.type for part in values}) > 1:
+            values = [as_text(part) for part in values]
+        every = pa.concat_arrays(values).dictionary_encode(null_encoding="encode")
         counts = np.concatenate([part for _, part in self._parts])
         rows = np.bincount(every.indices.to_numpy(), weights=counts, minlength=len(every.dictionary))
         self._parts = [(every.dictionary, rows.astype(np.int64))]
@@ -393,6 +388,8 @@ def _plain_values(values: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_floating(kind):
         return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)

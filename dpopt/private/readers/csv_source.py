@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError
-from dpopt.private.readers.table_problems import counted, shown
+from dpopt.errors import PrivateDataError, counted
+from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_sources import BATCH_ROWS, checked_names
 from dpopt.private.readers.text_fields import Fields, Malformed, TextForm, fields_of, is_packed, table_columns
 from dpopt.private.tables.dataset import Progress

@@ -162,6 +162,7 @@ _FOREIGN = {
     b"\xfe\xff": "text in UTF-16",
 }
 
+_NO_TABLES = {".json", ".jsonl", ".html"}
 _FOR_WIDE_TABLES = (
     "declare its number of columns by Schema.binary or --binary-columns (plan, release, resume, evaluate)"
 )
@@ -229,6 +230,10 @@ def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:
     """Refuse, by PrivateDataError, a file that is no text by its name or first bytes."""
     if path.suffix.lower() in _PARQUET:
         raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
+    if path.suffix.lower() in _NO_TABLES:
+        raise PrivateDataError(
+            f"{path.name} is no table by its name, as a schema or a page is; name a CSV or Parquet file"
+        )
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
     if (what := foreign_format(start)) and not (
@@ -291,5 +296,6 @@ def _parts(folder: Path) -> list[Path]:
 def _neighbours(path: Path) -> str:
     if not path.parent.is_dir():
         return f": there is no folder {str(path.parent)!r}"
-    near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=2)
+    others = [other.name for other in path.parent.iterdir() if other.suffix.lower() not in _NO_TABLES]
+    near = difflib.get_close_matches(path.name, others, n=2)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

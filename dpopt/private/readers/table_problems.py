@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PrivateDataError, counted
 from dpopt.schema.schema import Attribute, AttributeKind, value_text
 
 EXAMPLES = 3  # shown per kind of problem in a column
@@ -179,11 +179,6 @@ def expected(attribute: Attribute) -> str:
 def shown(text: str) -> str:
     """Return a text from the table, quoted and not too long."""
     return repr(text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "...")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return "1 row" or "2,000 rows"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def unreadable(path: Path, problem: OSError) -> PrivateDataError:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpopt.errors import PrivateDataError
-from dpopt.private.readers.table_problems import NO_TEXT, counted, no_regular_file, shown, unreadable
+from dpopt.errors import PrivateDataError, counted
+from dpopt.private.readers.table_problems import NO_TEXT, no_regular_file, shown, unreadable
 from dpopt.private.tables.dataset import Progress
 
 if TYPE_CHECKING:

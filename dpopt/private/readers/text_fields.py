@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError
-from dpopt.private.readers.table_problems import counted, refuse_faults, unreadable
+from dpopt.errors import PrivateDataError, counted
+from dpopt.private.readers.table_problems import refuse_faults, unreadable
 
 if TYPE_CHECKING:
     import pyarrow as pa

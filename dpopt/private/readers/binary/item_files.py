@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.table_problems import counted, shown
+from dpopt.errors import PrivateDataError, SchemaError, counted
+from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.text_fields import (
     COMMAS,
     Faults,
