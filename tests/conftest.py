@@ -13,6 +13,7 @@ import importlib.util
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,10 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"--require-solvers names {', '.join(sorted(named))}; there are {', '.join(_solver_names())}"
         )
+    if not hasattr(config, "workerinput"):  # workers are started with it
+        kept = tempfile.TemporaryDirectory(prefix="dpopt-tests-")
+        os.environ["DPOPT_TESTS_FOLDER"] = kept.name
+        config.add_cleanup(kept.cleanup)
     os.environ["PYTHONSAFEPATH"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])]

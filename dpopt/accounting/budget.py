@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from sys import float_info
 
 import numpy as np
 
@@ -148,7 +149,7 @@ class Budget(Shown):
                 f"accountant of a budget in rho: found {self.accountant.value!r}, expected 'zcdp'"
             )
         for name, limit in (("epsilon", self.epsilon), ("rho", self.rho)):
-            if limit is not None and not (is_number(limit) and 0.0 <= limit < math.inf):
+            if limit is not None and not (is_number(limit) and 0.0 <= limit <= float_info.max):
                 raise AccountingError(
                     f"{name} of a budget: found {limit!r}, expected a finite number above 0. Give --{name} 1 or "
                     "another number above 0: smaller ones protect more and answer less well"

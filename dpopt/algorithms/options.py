@@ -249,8 +249,13 @@ class Options:
     def solver_name(self) -> str:
         """Name of the solver; the local search stands for methods of our own."""
         given = getattr(self, "solver", AUTO)
-        name = given if isinstance(given, str) else given.name
-        return LOCAL_SEARCH if name == AUTO else str(name)
+        name = given if isinstance(given, str) else getattr(given, "name", None)
+        if not isinstance(name, str):
+            raise PlanError(
+                "--solver is the name of one, see 'dpopt solvers', or in Python an object with the methods of Solver; found "
+                f"{type(given).__name__}"
+            )
+        return LOCAL_SEARCH if name == AUTO else name
 
     @property
     def own_solver(self) -> Solver | None:

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, Decimal
 from enum import Enum
-from math import isfinite
 from operator import index
+from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 from dpopt.errors import PlanError
@@ -241,7 +241,7 @@ def check_seed(seed: object) -> int:
 
 def is_positive(value: object) -> bool:
     """Return whether a value is a finite number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= float_info.max
 
 
 def check_density(density: float) -> None:

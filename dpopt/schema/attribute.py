@@ -101,9 +101,10 @@ class Attribute:
             raise SchemaError(f"an attribute needs a name that is text and not empty, found {self.name!r}")
         if not isinstance(self.kind, AttributeKind):
             raise self._refusal(f"the kind must be an AttributeKind, found {self.kind!r}")
-        for name in ("values", "edges"):
-            check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("values", "edges", "representatives", "occurring"):
+            if name != "occurring" or self.occurring is not None:
+                check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()

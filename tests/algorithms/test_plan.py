@@ -13,6 +13,7 @@ from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.options import MWEM, Projection
 from dpopt.errors import PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan
@@ -70,6 +71,7 @@ def test_whole_numbers_of_numpy_become_pythons() -> None:
         ({"work": 0}, "the work per round must be a whole number of at least 1, found 0"),
         ({"seconds": 0}, "the seconds per round must be a finite number above 0, found 0"),
         ({"seconds": float("inf")}, "the seconds per round must be a finite number above 0, found inf"),
+        ({"seconds": 10**400}, "the seconds per round must be a finite number above 0, found 1"),
         ({"seconds": True}, "the seconds per round must be a finite number above 0, found True"),
         ({"free_attributes": FreeAttributes.ESTIMATED}, "if and only if free attributes are estimated"),
         ({"one_way": OneWayMeasurement(1.0, gaussian=True)}, "if and only if free attributes are estimated"),
@@ -92,3 +94,10 @@ def test_noise_of_no_scale_is_refused(scale: Any) -> None:
 def test_a_damaged_plan_is_refused(key: str, value: object) -> None:
     with pytest.raises(PlanError, match="plan.json at"):
         DualQueryPlan.from_json({**plan().to_json(), key: value})
+
+
+@pytest.mark.parametrize("given", [None, 3, b"x", object()])
+def test_what_is_no_solver_is_refused(given: Any) -> None:
+    for kind in (Projection, MWEM):
+        with pytest.raises(PlanError, match="solver= is the name of one"):
+            kind(solver=given)

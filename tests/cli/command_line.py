@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import functools
 import json
+import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from typer.testing import CliRunner, Result
 
 from dpopt.cli.application import application
@@ -18,7 +18,6 @@ from dpopt.cli.main import main
 from tests.algorithms.small_runs import SCHEMA, write_table
 
 assert callable(main)  # importing the module registers the commands
-_KEPT = tempfile.TemporaryDirectory(prefix="dpopt-demonstration-")
 COMMAND = [sys.executable, "-m", "dpopt"]
 
 
@@ -64,11 +63,22 @@ def table_rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
-@functools.cache
+def once(folder: Path, *arguments: object) -> tuple[str, Path]:
+    """Call dpopt so that it makes a folder; return what it printed, and the folder.
+
+    It is made by whoever asks first, and kept for all workers and all processes of a run of tests.
+    """
+    printed = folder.with_suffix(".txt")
+    with FileLock(folder.with_suffix(".lock")):
+        if not printed.exists():
+            printed.write_text(succeed(*arguments), encoding="utf-8")
+    return printed.read_text(encoding="utf-8"), folder
+
+
 def demonstration() -> tuple[str, Path]:
-    """Return what `dpopt demo --keep demo` printed, and the folder; run once in a process, and gone with it."""
-    folder = Path(_KEPT.name) / "demo"
-    return succeed("demo", "--keep", folder), folder
+    """Return what `dpopt demo --keep demo` printed, and the folder."""
+    folder = Path(os.environ["DPOPT_TESTS_FOLDER"]) / "demo"
+    return once(folder, "demo", "--keep", folder)
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:

@@ -12,12 +12,12 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import Counted
-from dpopt.private.measurements.halfspace_kernels import count_angles, count_positive_sides
 from dpopt.private.measurements.halfspace_measurement import (
     Arcs,
     ProjectedPoints,
     Sides,
 )
+from dpopt.private.measurements.kernels import count_angles, count_positive_sides
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling

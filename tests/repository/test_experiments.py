@@ -181,6 +181,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
     ("name", "expected"),
     [
         ("front", "| 65 to 100 |"),
+        ("means", "| adult-raw | 10 | 24 |"),
         ("relations", "| adult-raw, marginals:1 | projection | 10 |"),
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),

@@ -32,6 +32,7 @@ TABLES = {
     "hay_2010": ("markdown", ""),
     "intervals": ("markdown", ""),
     "killed_runs": ("_markdown", "rows"),
+    "means": ("markdown", "rows"),
     "models_and_solvers": ("markdown", "results"),
     "multiplicative_weights": ("table", "results"),
     "papers_sanitizer": ("markdown", "results"),

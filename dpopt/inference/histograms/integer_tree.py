@@ -81,7 +81,7 @@ def best_integer_tree(
     TreeError
         As `nonnegative_least_squares`, and if an exact value is not whole or counts exceed 2^52.
     """
-    from dpopt.inference.histograms.integer_kernels import Counts, improve, pair_children, summarize_all
+    from dpopt.inference.histograms.kernels import Counts, improve, pair_children, summarize_all
 
     given, own = checked_counts(tree, values, variances)
     real = nonnegative_least_squares(tree, values, own)
@@ -106,7 +106,7 @@ def _rounded(
     tree: Tree, real: NDArray[np.float64], given: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """Return whole consistent values near real ones, with the exact ones kept."""
-    from dpopt.inference.histograms.integer_kernels import round_down_the_tree
+    from dpopt.inference.histograms.kernels import round_down_the_tree
 
     exact = variances == 0
     broken = exact & (given != np.rint(given))

@@ -45,7 +45,7 @@ def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False)
     ProgramError
         Values or numbers out of range.
     """
-    from dpopt.inference.histograms.interval_partition_kernels import best_cuts
+    from dpopt.inference.histograms.kernels import best_cuts
 
     given = np.asarray(values, dtype=np.float64)
     if given.ndim != 1 or not given.size or not np.isfinite(given).all():

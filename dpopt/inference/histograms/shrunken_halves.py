@@ -81,7 +81,7 @@ class ShrunkenHalves:
         WorkloadError
             If a box is none of the grid.
         """
-        from dpopt.inference.histograms.shrunken_kernels import box_moments
+        from dpopt.inference.histograms.kernels import box_moments
 
         check_boxes(starts, stops, self.cells.shape)
         heights = grid_heights(self.cells.shape)

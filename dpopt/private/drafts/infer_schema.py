@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -344,19 +345,27 @@ class _ValueCounts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        try:
-            self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+        self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+        with self._reading(array.type):
             counted = pc.value_counts(array)
-            values = _plain_values(counted.field("values"))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise PrivateDataError(
-                f"column {self.name!r} has the type {array.type}, which cannot be read ({problem}); drop the column, "
-                "or convert it to text, numbers or truth values"
-            ) from problem
+            values = counted.field("values")
+            values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         self.rows += len(array)
         self._parts.append((values, np.asarray(counted.field("counts"), dtype=np.int64)))
         if len(self._parts) == _MERGED_AT:
             self._merge()
+
+    @contextmanager
+    def _reading(self, kind: pa.DataType) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
+            raise PrivateDataError(
+                f"column {self.name!r} has the type {kind}, which cannot be read ({problem}); drop the column, "
+                "or convert it to text, numbers or truth values"
+            ) from problem
 
     def result(self, labels: Mapping[str, str]) -> ColumnValues:
         import pyarrow.compute as pc
@@ -372,9 +381,10 @@ class _ValueCounts:
         import pyarrow as pa
 
         values = [part for part, _ in self._parts]
-        if len({part.type for part in values}) > 1:
-            values = [as_text(part) for part in values]
-        every = pa.concat_arrays(values).dictionary_encode(null_encoding="encode")
+        with self._reading(values[-1].type):
+            if len({part.type for part in values}) > 1:
+                values = [as_text(_plain_values(part)) for part in values]
+            every = _plain_values(pa.concat_arrays(values)).dictionary_encode(null_encoding="encode")
         counts = np.concatenate([part for _, part in self._parts])
         rows = np.bincount(every.indices.to_numpy(), weights=counts, minlength=len(every.dictionary))
         self._parts = [(every.dictionary, rows.astype(np.int64))]
@@ -388,8 +398,6 @@ def _plain_values(values: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_floating(kind):
         return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)

@@ -8,7 +8,6 @@
 | column_measurement.py | what is measured of numeric columns within their bins |
 | conjunction_measurement.py | what is measured of conjunctions, of decision lists |
 | sanitizer_sums.py | sums of the coefficients of records' polynomials |
-| wave_sums.py, wave_kernels.py | weighted sums over all bins |
+| wave_sums.py, kernels.py | weighted sums over all bins; compiled loops |
 | halfspace_measurement.py | what is measured of points, and its cost |
-| halfspace_kernels.py | on which sides of halfspaces points lie |
 """

@@ -32,7 +32,7 @@ class ProjectedPoints(Declared[HalfspacePoints, Projections]):
     def _bins(self) -> NDArray[np.int64]:
         """Return how many points fall into each bin, (m, 2 h), counted once for all levels."""
         if self._counts is None:
-            from dpopt.private.measurements.halfspace_kernels import count_angles
+            from dpopt.private.measurements.kernels import count_angles
 
             _, _, m, h = self._public.shape
             bins = np.zeros((m, 2 * h), dtype=np.int64)
@@ -90,7 +90,7 @@ class Sides(_Noised):
         self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = USUAL
     ) -> NDArray[np.int64]:
         """Return the numbers, (m h,): for each projection all directions. Private."""
-        from dpopt.private.measurements.halfspace_kernels import count_positive_sides
+        from dpopt.private.measurements.kernels import count_positive_sides
 
         positive = count_positive_sides(points._records._coordinates, points._public.normals)
         return positive if relation is NeighbouringRelation.REPLACE_ONE else 2 * positive - points._rows

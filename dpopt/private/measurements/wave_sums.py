@@ -116,7 +116,7 @@ def _sums(
     counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the sums of counts, and both norms of each bin's weights."""
-    from dpopt.private.measurements.wave_kernels import weighted_sums
+    from dpopt.private.measurements.kernels import weighted_sums
 
     waves = waves_of(bins, prefixes=prefixes)
     heights, norms = waves.weights()

@@ -3,7 +3,6 @@
 | file | what it holds |
 |---|---|
 | selection_distribution.py | the exact distribution of a selection |
-| sampler_kernels.py | exact draws from exponential weights |
 | noise.py, randomness.py | integer noise, by OpenDP; the words of the operating system, for all other draws |
 | net/ | exact draws from nets of databases |
 """

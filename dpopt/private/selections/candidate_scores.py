@@ -127,7 +127,7 @@ class _Public:
 
     def distances(self, group: MarginalSet, counted: list[_Counted], part: range) -> list[tuple[int, int]]:
         """Return the sum and the maximum of the differences for the marginals `part` of a group."""
-        from dpopt.private.selections.score_kernels import distances
+        from dpopt.private.selections.kernels import distances
 
         scratch = np.zeros(int(group.cells()[part.start : part.stop].max()), dtype=np.int64)
         return [

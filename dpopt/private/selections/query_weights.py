@@ -134,7 +134,7 @@ class SignedDraws(StaysHere):
 
     def _sums(self, scores: NDArray[np.int64], offset: int, top: int) -> NDArray[np.uint64]:
         """Return the running sums of the weights of blocks of queries, (blocks, 2); `top` is the largest score."""
-        from dpopt.private.mechanisms.sampler_kernels import BLOCK, accumulate, block_totals
+        from dpopt.private.selections.kernels import BLOCK, accumulate, block_totals
 
         blocks = -(-len(scores) // BLOCK)
         sums, weights = np.empty((blocks, 2), dtype=np.uint64), self._weights(scores, offset, top)
@@ -151,7 +151,7 @@ class SignedDraws(StaysHere):
         points: NDArray[np.uint64],
     ) -> NDArray[np.int64]:
         """Return the signed queries on whose intervals of weight the points (s, 2), in order, lie."""
-        from dpopt.private.mechanisms.sampler_kernels import find_draws
+        from dpopt.private.selections.kernels import find_draws
 
         found, weights = np.empty(len(points), dtype=np.int64), self._weights(scores, offset, top)
         self._over(
@@ -246,7 +246,7 @@ class QueryWeights(SignedDraws):
                 f"after {self._observed:,} records the scores are too large for public size {self._size:,}; "
                 "plan fewer rounds or a smaller n0"
             )
-        from dpopt.private.mechanisms.sampler_kernels import update_scores
+        from dpopt.private.selections.kernels import update_scores
 
         bounds: list[tuple[int, int]] = self._over(
             len(self._scores),

@@ -25,7 +25,7 @@ from dpopt.private.curators.door import Door
 from dpopt.private.measurements import (
     bin_measurement,
     column_measurement,
-    halfspace_kernels,
+    kernels,
     noisy_counts,
     sanitizer_sums,
 )
@@ -831,7 +831,7 @@ POINTS: dict[str, Defect] = {
         (OF_POINTS, REP, LOSS),
     ),
     "count ties on both sides": defect(
-        wrap(halfspace_kernels, "count_positive_sides", with_ties), (check_ties, BOTH, "counted")
+        wrap(kernels, "count_positive_sides", with_ties), (check_ties, BOTH, "counted")
     ),
     "scale by the longest record": defect(scale_by_the_longest_record, (OF_POINTS, ADD, ".")),
     "count records in two bins": defect(

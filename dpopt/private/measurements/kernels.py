@@ -1,4 +1,8 @@
-"""On which side of each canonical direction projected points lie: exact, in whole numbers, one record at a time."""
+"""Compiled loops, exact, in whole numbers: sums of counts with weights, and the sides of directions on which points lie.
+
+The weights are rounded products; by how much a record of each bin moves the sums is found as well. Points are projected, one
+record at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import kernel
+
+
+@kernel
+def weighted_sums(
+    heights: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    first: int,
+    apart: int,
+    table: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    absolute: NDArray[np.int64],
+    squares: NDArray[np.int64],
+) -> None:
+    """Add to each sum all counts, each times its weight, and to two norms of each bin those of its weights.
+
+    The weight of bin i in sum k is the whole number nearest to heights_k table[p_k q_i mod period] norms_i, with q_i = first +
+    apart i. It is the same one wherever it is used: a charge that is computed from these norms is right whatever rounding made
+    of the weights.
+
+    Parameters
+    ----------
+    heights, rows : (k,)
+        Factor and p of each sum.
+    norms, counts, absolute, squares : (n,)
+        Factor and count of each bin; the sums of its weights' absolute values, and of their squares, are added to.
+    table : (period,) float64
+    sums : (k,) int64
+        Added to, as are absolute and squares.
+    """
+    period = table.size
+    for k in range(rows.size):
+        total = np.int64(0)
+        place = rows[k] * first % period
+        step = rows[k] * apart % period
+        for i in range(norms.size):
+            weight = np.int64(np.rint(heights[k] * table[place] * norms[i]))
+            total += weight * counts[i]
+            absolute[i] += abs(weight)
+            squares[i] += weight * weight
+            place += step
+            if place >= period:
+                place -= period
+        sums[k] += total
+
 
 _BLOCK = 1024
 
