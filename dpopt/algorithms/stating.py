@@ -474,7 +474,7 @@ def size_note(plan: Plan) -> str | None:
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None
     if plan.budget.earlier:
-        return Detail(measured_note(plan.size, plan.budget))
+        return measured_note(plan.size, plan.budget)
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
         "records, answers are off by up to x %, which predicted errors leave out"

@@ -23,6 +23,7 @@ from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.public_facts import public_size
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.plan import LARGEST_SIZE
+from dpopt.releases.progress import Detail
 from dpopt.transcript.journal import Journal, MemoryJournal
 from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
@@ -177,18 +178,17 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
 
 
 def measured_note(size: int, budget: Budget) -> str:
-    """Return what to know about a number of records that was, or is to be, measured."""
+    """Return what to know about a number of records that was, or is to be, measured: a detail, unless its noise is large."""
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
-    kind, then = "note", ""
-    if share > WARNED_FROM:
-        kind, then = (
-            "warning",
-            ". Declare a fixed public number near it with --n0 if there is one: it costs nothing",
-        )
+    said = (
+        f"the number of records, {size:,}, is measured with 1 % of the budget and a standard deviation of {deviation:,.3g} "
+        f"({100 * share:.2g} %). Answers are shares of it, and their relative error is as large"
+    )
+    if share <= WARNED_FROM:
+        return Detail(f"note: {said}")
     return (
-        f"{kind}: the number of records, {size:,}, is measured with 1 % of the budget and a standard deviation of "
-        f"{deviation:,.3g} ({100 * share:.2g} %). Answers are shares of it, and their relative error is as large{then}"
+        f"warning: {said}. Declare a fixed public number near it with --n0 if there is one: it costs nothing"
     )
 
 

@@ -24,6 +24,7 @@ from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.releases.measured_size import MARGIN, measured_note
+from dpopt.releases.progress import Detail
 from dpopt.schema.schema import Attribute, AttributeKind
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.exact_sanitizer_loss import symmetric
@@ -153,6 +154,7 @@ def test_noise_that_matters_is_a_warning(size: int, kind: str) -> None:
     text = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP))
     assert text.startswith(f"{kind}: the number of records, {size:,}")
     assert ("--n0" in text) is (kind == "warning")
+    assert isinstance(text, Detail) is (kind == "note")  # which is shown on demand
 
 
 def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_path: Path) -> None:

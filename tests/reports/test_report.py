@@ -87,6 +87,12 @@ def test_the_owners_page_says_so_on_screen_and_on_every_sheet(pages: tuple[str, 
     assert "may be published with the release" in pages[0]
 
 
+def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str]) -> None:
+    begin = pages[1].index('<section id="glance">')
+    assert begin < pages[1].index("weakest pair: ") < pages[1].index('<section id="spent">')
+    assert "weakest" not in pages[0]
+
+
 def test_the_page_without_the_table_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
     """The folder, read again, gives the same page: whatever is in it was released."""
     made = released(tmp_path / "release")
