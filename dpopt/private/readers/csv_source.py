@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 2**22
+_WIDE, _MOST_BLOCKS = 1_000, 16
+"""Each column of a block costs as much as some hundred rows: blocks grow with each thousand of columns, up to 16 times."""
 _HEADER_BYTES = 2**16
 CSV_FORM = TextForm(trimmed=False)
 
@@ -53,7 +55,7 @@ class CsvSource:
     ) -> Iterator[tuple[int, pa.Array]]:
         """Yield the columns of one block of lines after the other, as dictionaries of texts.
 
-        Blocks have 4 MiB of text, whatever number of rows is asked for.
+        Blocks have 4 MiB of text (up to 64 MiB for thousands of columns), whatever number of rows is asked for.
         """
         self._malformed = self._none_malformed()
         done, total = 0, max(self._path.stat().st_size, 1)
@@ -86,7 +88,8 @@ class CsvSource:
     def _blocks(self) -> Iterator[tuple[Fields, NDArray[np.int64], NDArray[np.bool_]]]:
         """Yield the fields of a block, which of its records are rows, and which rows are good."""
         width, skip = len(self.names), self._skip
-        for fields in fields_of(self._path, self._form, packed=self._packed, size=BLOCK_BYTES):
+        size = BLOCK_BYTES * min(max(1, width // _WIDE), _MOST_BLOCKS)
+        for fields in fields_of(self._path, self._form, packed=self._packed, size=size):
             counts, whole = fields.counts, fields.bad == 0
             blank = whole & (counts == 0)
             # In a table of one column an empty line is a row with an empty value: no row is lost silently.
