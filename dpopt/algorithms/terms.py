@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # the help of the command line needs none of them
     from dpopt.private.readers.table_reading import Layout, OnInvalid, TableReading
     from dpopt.programs.solver import Solver
 
+NEIGHBOURS = (
+    "Neighbouring tables: add-remove (default; one record is added or removed, the number of records is private) or "
+    "replace (one record is changed, the number of records is public)."
+)
 Rho = Annotated[
     float | None,
     "Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
@@ -43,11 +47,7 @@ class PlanTerms:
         "differential privacy (Laplace noise).",
     ] = None
     rho: Rho = None
-    neighbours: Annotated[
-        str | None,
-        "Neighbouring tables: add-remove (default; one record is added or removed, the number of records is private) or "
-        "replace (one record is changed, the number of records is public).",
-    ] = None
+    neighbours: Annotated[str | None, NEIGHBOURS] = None
     accountant: Annotated[
         str | None,
         "How costs are added up: zcdp (default); pure, where epsilons add up (default for --delta 0); gdp "

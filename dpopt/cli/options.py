@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpopt.algorithms.terms import Rho
+from dpopt.algorithms.terms import NEIGHBOURS, Rho
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ PairColumnsOption = Annotated[
 ]
 WorkloadOption = Annotated[
     str | None,
-    "Queries to answer well; if left out all marginals of three columns, or of two where three are too many, and why is "
-    "said. Or: marginals:3, marginals:3,count=64,seed=1, "
+    "Queries to answer well; if left out all marginals of three columns, or of two where three are too many (--details "
+    "says why). Or: marginals:3, marginals:3,count=64,seed=1, "
     "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
     "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
     "items more often), or a JSON file. ',occurring': only values declared as occurring. ',positive': only "
@@ -69,11 +69,7 @@ EpsilonOption = Annotated[
     "Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
 ]
 DeltaOption = Annotated[float | None, "Privacy parameter delta, above 0 and well below 1/n."]
-NeighboursOption = Annotated[
-    str,
-    "Neighbouring tables: add-remove (one record is added or removed, the number of records is private) or "
-    "replace (one record is changed, the number of records is public).",
-]
+NeighboursOption = Annotated[str, NEIGHBOURS]
 OnInvalidOption = Annotated[
     str,
     "What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the "

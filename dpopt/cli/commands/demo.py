@@ -50,7 +50,7 @@ def _demonstrate(place: Path) -> None:
         "The first run compiles kernels and takes a little longer.\n\n"
         "$ dpopt release people.csv --schema schema.json --workload marginals:3 --epsilon 1 --delta 1e-9 --out release"
     )
-    with TerminalProgress() as progress:
+    with TerminalProgress(details=False) as progress:
         finished = release(
             table,
             schema,
