@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -108,15 +109,15 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-def pytest_collection() -> None:
-    """Collect no garbage while tests are collected, which make millions of objects that stay: a third of the time."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and then leave out what stays: millions of objects, a third of the time."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Let collections of garbage leave out what stays."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_report_header() -> list[str]:
