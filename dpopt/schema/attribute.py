@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from dpopt.arguments import Choice, check_types
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import FIRST, LAST, date_number, date_pattern, date_text
+from dpopt.schema.dates import FIRST, LAST, cut_off, date_number, date_pattern, date_text
 
 Value = str | int | float | bool
 LARGEST_SIZE = 65_535
@@ -173,9 +175,16 @@ class Attribute:
         return written if self.missing is None else (*written, self.missing or None)
 
     def midpoints(self) -> tuple[float, ...]:
-        """Return the default representative of each bin: its midpoint; for integers rounded down, inside the bin."""
+        """Return the default representative of each bin: its midpoint; for integers rounded down, inside the bin.
+
+        Of dates what their form holds of it, so that rules hold for dates as they are written.
+        """
         rule = _whole_midpoint if self.integer else _midpoint
-        return tuple(rule(low, high) for low, high in pairwise(self.edges))
+        found = tuple(rule(low, high) for low, high in pairwise(self.edges))
+        if self.date_format is None:
+            return found
+        written = cut_off(np.array(found), self.date_format).tolist()
+        return tuple(map(max, written, map(math.ceil, self.edges)))
 
     def number_text(self, number: float) -> str:
         """Return a number of this attribute as people read it: in its shortest form, or as a date."""

@@ -305,6 +305,14 @@ def test_dates_are_numbers_that_are_written_in_their_form() -> None:
     assert pickle.loads(pickle.dumps(schema)) == schema
 
 
+def test_representatives_of_dates_are_dates_of_their_form() -> None:
+    """By midpoints, noon of a day would come after its beginning in a strict rule, and both are written as that day."""
+    days = age(date_format="%Y-%m-%d", edges=("2020-01-01", "2020-01-02", "2020-01-05"))
+    assert [one % 86400 for one in days.representatives] == [0, 0]
+    assert days.decoded() == ("2020-01-01", "2020-01-03")
+    assert age(date_format="%Y-%m-%d", edges=(5.0, 7.0)).representatives == (5.0,)
+
+
 def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None:
     schema = Schema(
         (
