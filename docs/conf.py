@@ -24,6 +24,7 @@ include_patterns = [
     "docs/**.md",
     "models/*.md",
     "models/*/README.md",
+    "docs/tutorials/*.ipynb",
     "models/notebooks/*.ipynb",
     "experiments/README.md",
     "experiments/*/README.md",

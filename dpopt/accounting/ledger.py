@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from dpopt.accounting.budget import Budget, PrivacySpent
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
+from dpopt.html_pages.shown import Shown
 
 __all__ = ["Budget", "Ledger", "PrivacySpent"]
 
@@ -28,7 +29,7 @@ class Account(Protocol):
         ...
 
 
-class Ledger:
+class Ledger(Shown):
     """What a run may spend and has spent, under one neighbouring relation.
 
     Earlier charges of the budget (`Budget.earlier`) are spent from the beginning: the draws that they paid for were made.
@@ -67,6 +68,21 @@ class Ledger:
         self._entries: list[Charge] = []
         self._reserved: Counter[Charge] | None = None
         self._unspent: Counter[Charge] = Counter()
+
+    def _said(self) -> list[str]:
+        spent, neighbours = self.spent(), self._budget.neighbours(self._relation)
+        return [
+            f"spent epsilon = {spent.epsilon:.4g} at delta = {spent.delta:g}, rho = {spent.rho:.4g}",
+            neighbours,
+        ]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        header = ("mechanism", "uses", "cost of one", "bounds", "theorem")
+        rows = (
+            (one.mechanism, f"{one.count:,}", f"{one.parameter:.3g}", one.kind.value, one.theorem)
+            for one in self.entries
+        )
+        return header, rows
 
     @property
     def budget(self) -> Budget:

@@ -194,6 +194,8 @@ class SyntheticRelease(Shown):
 
     def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each."""
+        if self.job.schema.is_binary:
+            return {}  # and no matrix of all cells is made
         written, weights = written_table(self.job, self.written)
         shares = np.ones(len(written)) if weights is None else weights
         drawn, _ = drawn_values(self.values, self.record_schema, written, weights)

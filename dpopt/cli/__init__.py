@@ -12,7 +12,7 @@ the application and turns errors into messages. A new command is a file with one
 | interruption.py | Ctrl-C that a library drops, noticed at the next step |
 | budget.py | `dpopt budget create` and `show`: the owner's budget over many releases |
 | commands/ | the commands of a release of records, of schemas and of solvers |
-| pictures.py | pictures of what was released or compared |
+| pictures.py | pictures of what was released or compared, in the style of pictures.mplstyle |
 | reports/ | what commands print: tables, progress, notes |
 | synopses/ | the commands of synopses: plan, release, answer, export |
 """

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _MARKERS = "osD^vPX*"
 _FORMATS = (".svg", ".png", ".pdf")
 
@@ -38,24 +37,10 @@ def picture(
     path: Path, size: tuple[float, float], rows: int = 1, columns: int = 1, **shared: Any
 ) -> Iterator[Any]:
     """Yield the panels of a figure of this size in inches; write it as .svg, .pdf or .png once they are drawn."""
-    import matplotlib as mpl
+    import matplotlib.style
     from matplotlib.figure import Figure
-    from matplotlib.rcsetup import cycler
 
-    style: dict[Any, Any] = {
-        "axes.prop_cycle": cycler(color=COLOURS, linestyle=_DASHES),
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "axes.titlesize": "medium",
-        "grid.color": "#dddddd",
-        "grid.linewidth": 0.6,
-        "legend.frameon": False,
-        "legend.fontsize": "small",
-        "svg.hashsalt": "dpopt",
-    }
-    with mpl.rc_context(style):
+    with matplotlib.style.context("dpopt.cli.pictures"):
         figure = Figure(figsize=size, layout="constrained")
         yield figure.subplots(rows, columns, squeeze=False, **shared)
         kind = path.suffix[1:] if path.suffix in _FORMATS else "png"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, cast
@@ -16,11 +16,12 @@ from dpopt.files.written_files import whole_file
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import PointCertificate, certify_point
 from dpopt.programs.conic import ConicProgram, PointProgram
+from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveLimits, SolveResult, Termination
-from dpopt.programs.solver import Solver, why_refused
+from dpopt.programs.solver import Program, Solver, why_refused
 from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
 from dpopt.programs.verification import verified
 
@@ -108,6 +109,14 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ClauseForm:
+    """A model as weighted clauses: the problem, and the values of all variables of the model that a record stands for."""
+
+    problem: MaxCsp
+    point_of: Callable[[NDArray[np.int32]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A linear, mixed-integer or convex program with the names of its page.
 
@@ -123,6 +132,8 @@ class Model:
         Solves the model by mathematics of its own, where there is such; see `computed_by`.
     method : str
         By which name `solve` knows that: "closed-form", or that of a method of dpopt's own ("newton").
+    clauses : ClauseForm or None
+        The same problem as weighted clauses, for solvers that take these and not the program.
 
     Examples
     --------
@@ -151,6 +162,7 @@ class Model:
     cones: Mapping[str, Block]
     closed_form: Callable[[], Answer] | None = None
     method: str = CLOSED_FORM
+    clauses: ClauseForm | None = None
 
     @classmethod
     def of(
@@ -196,7 +208,8 @@ class Model:
         ----------
         solver
             Name of a solver, or a solver; "closed-form" or the name of the model's own method where it has one. Left out: that
-            method, else highs for a linear or mixed-integer and clarabel for a quadratic or conic program.
+            method, else highs for a linear or mixed-integer and clarabel for a quadratic or conic program. One that takes
+            weighted clauses and not the program gets the clauses, where the model has them.
         seconds
             Time limit.
         limits
@@ -218,9 +231,21 @@ class Model:
 
         chosen = get_solver(_DEFAULTS[type(self.program)] if solver is None else solver)
         reason = why_refused(chosen, self.program)
-        if reason is not None:
+        if reason is None:
+            return self.judged(self._answered(chosen, self.program, within))
+        if self.clauses is None or why_refused(chosen, self.clauses.problem) is not None:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
-        return self.judged(self._answered(chosen, within))
+        found = verified(self.clauses.problem, self._answered(chosen, self.clauses.problem, within))
+        if found.solution is not None:
+            point = self.clauses.point_of(found.require_record())
+            found = replace(found, solution=point, objective=self.program.evaluate(point))
+        return self.judged(found)
+
+    def relaxation(self) -> Model:
+        """Return the model without whole variables: the duals of its solution prove a bound for this one."""
+        linear = replace(self.linear, integrality=np.zeros_like(self.linear.integrality))
+        program = linear if isinstance(self.program, MixedIntegerProgram) else self.program
+        return replace(self, program=program, clauses=None)
 
     def judged(self, result: SolveResult) -> Solution:
         """Return what a solver said of the program, checked outside of it; a point that breaks a row is dropped."""
@@ -369,10 +394,10 @@ class Model:
         """Return the objective and the rows as formulas; of each block at most so many rows."""
         return formula(self.program, self.variables, self.rows, self.squares, self.cones, rows)
 
-    def _answered(self, solver: Solver, within: SolveLimits) -> SolveResult:
+    def _answered(self, solver: Solver, program: Program, within: SolveLimits) -> SolveResult:
         """Return what the solver answers; where it breaks down, say that it did, and not dpopt."""
         try:
-            answer: object = solver.solve(self.program, within)
+            answer: object = solver.solve(program, within)
         except (KeyboardInterrupt, DpoptError):
             raise
         except BaseException as problem:  # exits and panics, too: a release goes on without the solver

@@ -27,6 +27,7 @@ from dpopt.polynomials.coefficient_budgets import (
     least_error_within,
     least_predicted_error,
 )
+from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_error, chebyshev_polynomial
 from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.minimax import (
     LeastDegree,
@@ -49,6 +50,9 @@ __all__ = [
     "Target",
     "Witness",
     "best_polynomial",
+    "chebyshev_degree",
+    "chebyshev_error",
+    "chebyshev_polynomial",
     "exact_solution",
     "least_coefficients",
     "least_degree",

@@ -694,6 +694,23 @@ def test_the_review_is_a_value_that_notebooks_and_terminals_show(tmp_path: Path)
     assert not (tmp_path / "e.json").exists()
 
 
+def test_a_reviewed_draft_is_a_schema_with_what_the_owner_declares() -> None:
+    draft = infer_schema(pd.DataFrame({"id": range(99), "n": [*range(33)] * 3, "t": ["x", "", "y"] * 33}))
+    changes: dict[str, dict[str, object] | None] = {
+        "n": {"edges": [0, 50, 100]},
+        "t": {"values": ["x", "y", "z"]},
+    }
+    rule = {"name": "few are z", "if": ["n", "<", 50], "then": ["t", "!=", "z"]}
+    made = draft.reviewed(changes, [rule])
+    assert (made.draft, made.names, [one.name for one in made.rules]) == (False, ("n", "t"), ["few are z"])
+    assert (made.attributes[0].edges, made.attributes[0].integer) == ((0, 50, 100), True)
+    assert (made.attributes[1].values, made.attributes[1].missing) == (("x", "y", "z"), "")
+    other: dict[str, dict[str, object] | None] = {"n": {"type": "categorical", "values": [0, 1]}, "t": None}
+    assert draft.reviewed(other).attributes[0].values == (0, 1)
+    with pytest.raises(SchemaError, match="the draft has no column 'm'; it has n, t"):
+        draft.reviewed({"m": None})
+
+
 def test_workbooks_and_files_of_statistics_are_read_as_tables(tmp_path: Path) -> None:
     import openpyxl
     import pyreadstat

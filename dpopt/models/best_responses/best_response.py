@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
+from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip, point_from_record
 from dpopt.models.best_responses.rewarded_clauses import Formulation
-from dpopt.models.model import Model
+from dpopt.models.model import ClauseForm, Model
 from dpopt.programs.building import Block
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
@@ -139,8 +139,10 @@ def best_response(
       BR-2[0]: x[0=0] + x[0=1] = 1
       BR-2[1]: x[1=0] + x[1=1] = 1
       BR-8[0]: - x[0=1] - x[1=0] + 2 c[0] <= 0
-    >>> model.solve("highs").objective
-    3.0
+    >>> [
+    ...     model.solve(name).objective for name in ("highs", "local-search")
+    ... ]  # the latter takes the clauses as they are
+    [3.0, 3.0]
     """
     chosen = Formulation(formulation)
     program = max_csp_as_mip(problem, chosen)
@@ -169,7 +171,8 @@ def best_response(
     }
     page = "best_response_with_rules" if problem.rules.number_of_rules else _page(problem.clauses)
     kept = ({symbol: block for symbol, block in blocks.items() if block.size} for blocks in (variables, rows))
-    return Model(page, program, next(kept), next(kept), {}, {})
+    form = ClauseForm(problem, lambda record: point_from_record(problem, record, chosen))
+    return Model(page, program, next(kept), next(kept), {}, {}, clauses=form)
 
 
 def _page(clauses: Clauses) -> str:

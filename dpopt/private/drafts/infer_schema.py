@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,14 @@ from dpopt.private.readers.table_problems import NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.private.tables.dataset import Progress
-from dpopt.schema.schema import LARGEST_SIZE, READING_KEYS, Attribute, AttributeKind, Schema
+from dpopt.schema.schema import (
+    LARGEST_SIZE,
+    READING_KEYS,
+    Attribute,
+    AttributeKind,
+    Schema,
+    attribute_to_json,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,6 +113,8 @@ class SchemaDraft:
     True
     >>> draft.write(tempfile.mkdtemp() + "/smokers.json").name
     'smokers.html'
+    >>> draft.reviewed({"smoker": {"missing": "?"}}).draft
+    False
     """
 
     schema: Schema
@@ -134,6 +143,43 @@ class SchemaDraft:
         with whole_file(beside, private=True) as stream:
             stream.write(self.to_html(file.name).encode())
         return beside
+
+    def reviewed(
+        self,
+        columns: Mapping[str, Mapping[str, object] | None] | None = None,
+        rules: Sequence[Mapping[str, object]] = (),
+    ) -> Schema:
+        """Return the schema as its owner declares it after the review: no draft any more.
+
+        Parameters
+        ----------
+        columns
+            What is declared otherwise, by column: keys of a schema file, such as {"edges": [0, 18, 65, 110]} or {"type":
+            "categorical", "values": ["a", "b"]}. None leaves the column out. Others stay as drafted.
+        rules
+            What every record obeys, each in the form of a schema file.
+
+        Raises
+        ------
+        SchemaError
+            If a column is not in the draft, or a declaration contradicts itself.
+        """
+        changes = dict(columns or {})
+        if unknown := sorted(changes.keys() - set(self.schema.names)):
+            raise SchemaError(
+                f"the draft has no column {unknown[0]!r}; it has {', '.join(self.schema.names)}"
+            )
+        attributes = []
+        for attribute in self.schema.attributes:
+            change = changes.get(attribute.name, {})
+            if change is not None:
+                kept = attribute_to_json(attribute)
+                replaced = {"type": kept.keys() - {"name", "missing"}, "edges": {"representatives"}}
+                for key in change.keys() & replaced.keys():
+                    kept = {name: value for name, value in kept.items() if name not in replaced[key]}
+                attributes.append({**kept, **change})
+        declared = {**self.schema.to_json(), "draft": False, "attributes": attributes, "rules": list(rules)}
+        return Schema.from_json(declared)
 
     def to_html(self, file: str = "the schema") -> str:
         """Return the review as a page that needs nothing else; `file` is what it calls the draft."""
