@@ -56,6 +56,7 @@ def test_pages_have_labels_of_their_own() -> None:
 def test_a_page_has_every_part(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert re.match(r"# .+\n\n\*\*Decides\*\*", text)
+    assert "**Used by.**" in text  # which command, and what beats it
     assert "**Source.**" in text
     expected = [
         "Given",
