@@ -45,6 +45,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def visible(text: str, *, kept: str = "\n") -> str:
+    r"""Return a text with the numbers of its signs that cannot be seen, and that a terminal would obey, in their place.
+
+    >>> visible("a" + chr(0x202E) + chr(27) + "b")
+    'a\\u202e\\u001bb'
+    """
+    return "".join(sign if sign.isprintable() or sign in kept else f"\\u{ord(sign):04x}" for sign in text)
+
+
 def spoken(text: str) -> str:
     """Return a message as its reader names options: those of the shell, or keywords of Python.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from dpopt.errors import visible
+
 _KEPT = "\n\t\u00a0\u202f\u200c\u200d"
 """Signs that are not printable and may stand in a page: line ends, blanks, joiners of letters."""
 
@@ -53,6 +55,4 @@ def _visible(value: object) -> object:
     >>> _visible("a" + chr(0x202E) + "b")
     'a\\u202eb'
     """
-    if type(value) is not str or value.isprintable():
-        return value
-    return "".join(sign if sign.isprintable() or sign in _KEPT else f"\\u{ord(sign):04x}" for sign in value)
+    return visible(value, kept=_KEPT) if type(value) is str else value

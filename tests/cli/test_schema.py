@@ -105,7 +105,11 @@ def test_empty_lines_are_rows_of_a_total_reading(tmp_path: Path) -> None:
         assert "1 empty lines, each a malformed row" in said
         assert f"{counted} of 2 rows are counted" in said
         assert "\x1b" not in said
-        assert "few\\x1b[31m.csv" in said
+        assert "few\\u001b[31m.csv" in said
+    table.write_text("colour\x1b[31m,age\nred\x1b[32m,30\nred\x1b[32m,31\n", encoding="utf-8")
+    said = succeed("schema", "infer", table, "-o", tmp_path / "draft.json")
+    assert "\x1b" not in said
+    assert "\\u001b[31m" in said
 
 
 def test_a_person_column_that_is_not_there_is_named(table: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
 from dpopt.cli.reports.reporting import reporting
+from dpopt.errors import visible
 
 if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
@@ -63,7 +64,7 @@ def release(
     how.check_against(declared)
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
-        typer.echo(f"columns that the schema does not name, ignored: {', '.join(ignored)}", err=True)
+        typer.echo(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", err=True)
     if terms.format is None and not declared.is_binary:
         terms = replace(terms, format=_format_of(table, how))
     with reporting(

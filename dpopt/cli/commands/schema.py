@@ -14,6 +14,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.reports.reports import console, print_table
+from dpopt.errors import counted, visible
 
 if TYPE_CHECKING:
     from dpopt.private.evaluation import NonPrivateRuleReport
@@ -30,7 +31,7 @@ _WIDE = 110  # characters of a terminal from which all columns of a review are s
 
 def report_fit(table: Path, fit: NonPrivateFit) -> None:
     """Print what of a table does not fit its schema, and how many rows are counted."""
-    out, named = console(), _plain(table)
+    out, named = console(), visible(str(table))
     if not fit.misfits and fit.counted == fit.rows:
         out.print(f"{named} fits the schema")
         return
@@ -42,15 +43,8 @@ def report_fit(table: Path, fit: NonPrivateFit) -> None:
     )
 
 
-def _plain(path: Path) -> str:
-    """Return a path without signs that a terminal would obey."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(path))
-
-
 def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None:
     """Print which rules the rows of a table break, marked as not private; not all of the rows may be counted."""
-    from dpopt.errors import counted
-
     out = console()
     if not report.names:
         out.print("the schema declares no rules")
@@ -117,7 +111,7 @@ def infer(
         title=f"{drafted.title}: {drafted.rows:,} rows (NOT private)",
     )
     for note in drafted.notes:
-        shown.print(f"note: {note}", markup=False)
+        shown.print(f"note: {visible(note)}", markup=False)
     shown.print(
         f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; the same review as a page: {beside}. Both "
         "are read off private data, and the schema is published with the release: values and bin edges may reveal records. "
@@ -143,7 +137,6 @@ def check(
 
     What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
-    from dpopt.errors import counted
     from dpopt.private.evaluation import broken_rows
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.releases.rule_conflicts import feasible_record
@@ -152,9 +145,7 @@ def check(
     declared = Schema.read(schema)
     feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     draft = "; a draft, not reviewed yet" if declared.draft else ""
-    summary = (
-        f"{_plain(schema)}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
-    )
+    summary = f"{visible(str(schema))}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
     if table is None:
         console().print(summary)
         for number, rule in enumerate(declared.rules, start=1):

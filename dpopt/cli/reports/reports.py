@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from dpopt.errors import visible
+
 _NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
 
 MANY_COPIES = 2
@@ -52,10 +54,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:
-    """Print a table with its title on the left."""
-    table = Table(*headings, title=title, title_justify="left")
+    """Print a table with its title on the left; signs that a terminal would obey are shown as their numbers."""
+    table = Table(*map(visible, headings), title=title and visible(title), title_justify="left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     console().print(table)
 
 
