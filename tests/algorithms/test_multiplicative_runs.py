@@ -338,7 +338,7 @@ def test_a_named_solver_finds_the_distribution_and_its_release_replays(select: s
 
 def test_what_a_solver_cannot_fit_is_refused_before_anything_is_spent() -> None:
     options: dict[str, Any] = {"solver": "clarabel"}
-    with pytest.raises(PlanError, match="leave update= and average= out"):
+    with pytest.raises(PlanError, match="leave update= and average=True out"):
         MWEM(update=PAPER, **options)
     with pytest.raises(PlanError, match="leave update= and average= out"):
         MWEM(average=True, **options)
