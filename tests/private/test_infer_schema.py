@@ -63,6 +63,20 @@ def test_crowded_values_get_logarithmic_edges_or_rounded_quantiles() -> None:
     assert counts.min() >= 190
 
 
+def previous() -> list[int]:
+    """Return earlier contacts of a bank's customers: 0 for most, a few far out."""
+    rows = {0: 36_954, **{number: int(6_000 / number**1.6) for number in range(1, 36)}, 58: 1, 275: 1}
+    return [number for number, many in rows.items() for _ in range(many)]
+
+
+def test_counts_have_a_bin_for_each_small_number_and_wider_ones_after() -> None:
+    values, counts = np.unique(np.array(previous(), dtype=np.float64), return_counts=True)
+    drafted = readable_edges(values, counts, 20, integer=True)
+    assert drafted.edges == (0, 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 280)
+    assert readable_edges(values[1:], counts[1:], 20, integer=True).edges == drafted.edges[1:]
+    assert readable_edges(values, counts, 4, integer=True).shape == "quantiles"  # more bins than are aimed at
+
+
 def test_zeros_among_fractions_get_a_bin_of_their_own() -> None:
     edges = edges_of([0.0] * 500 + [0.5 + 0.01 * i for i in range(500)], bins=10, integer=False)
     assert edges[:3] == (0.0, 0.5, 1.0)
@@ -668,8 +682,13 @@ def test_what_is_to_be_checked_is_said() -> None:
     beside = infer_schema(pa.table({"weight": spread, "height": alike}))
     assert beside.columns[0].check == infer_schema(pa.table({"age": spread})).columns[0].check
     assert "if these are codes" in said("INDP", sorted([170 + 37 * i * i for i in range(40)] * 60))
-    assert "9999 in 30 rows stands apart" in said("hours", [*range(100), *[9999] * 30])
-    assert "-1 in 30 rows stands apart" in said("days", [*range(100), *[-1] * 30])
+    limits = [10_000 * (i + 1) for i in range(60)] * 60 + [327_680]
+    assert "codes" not in said("previous", previous()) + said("limit", limits)
+    assert '"missing": "9999" and end edges past it' in said("hours", [*range(100), *[9999] * 30])
+    assert "-1 in 30 rows stands apart: if it marks missing values, write " in said(
+        "days", [*range(100), *[-1] * 30]
+    )
+    assert '"missing": "-1" and begin edges at 0' in said("days", [*range(100), *[-1] * 30])
     assert "differ in case or blanks only" in said("t", ["North", "north", "s", "w"])
     assert "1 value in fewer than 5 rows" in said("t", ["a"] * 20 + ["b"] * 20 + ["c"])
     assert "allow them by --max-values 150" in said("t", [f"kind {i}" for i in range(150)] * 3)

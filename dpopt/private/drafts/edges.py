@@ -18,6 +18,17 @@ _LOWEST = 0.01  # share of the positive rows that logarithmic bins leave to thei
 _TOP = 0.005  # share of them that the last bin holds at least, since noise in bins far out moves means
 _DECADES = 2  # fewest powers of ten that make logarithmic bins worth while
 _DIGITS = 2  # significant digits of edges at quantiles
+_MEDIAN_COUNT = 10  # median of the positive rows up to which whole numbers from 0 or 1 on count something
+_COUNTS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    *(mark * 10**power for power in range(1, 16) for mark in (1, 1.5, 2, 3, 5, 7)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,9 @@ def readable_edges(
 ) -> Shaped:
     """Return edges that hold all values in about `bins` bins.
 
-    Values that many rows share (the zeros of an income, say) are set aside first. The others decide: equal widths, unless more
+    Counts (whole numbers from 0 or 1 on, half of the positive ones up to 10) have a bin for each of 0 to 4, then logarithmic
+    ones. Else values that many rows share (the zeros of an income, say) are set aside first. The others decide: equal widths,
+    unless more
     than half of them would share a bin; then logarithmic ones, if they spread the positive numbers better over two powers of
     ten or more; else quantiles. Then each whole number that 2/bins of all rows share gets a bin of its own; of numbers with
     fractions only 0 does.
@@ -49,6 +62,9 @@ def readable_edges(
     integer
         Whether the values are whole numbers; then every edge is one too.
     """
+    of_counts = _of_counts(values, counts, bins) if integer else None
+    if of_counts is not None:
+        return Shaped(of_counts, "logarithmic")
     shared = _shared_by_many(counts, bins)
     edges, shape = (
         _equal_widths(_decimal(values[0]), _decimal(values[-1]), bins, integer=integer),
@@ -117,6 +133,25 @@ def _equal_widths(low: Decimal, high: Decimal, bins: int, *, integer: bool) -> E
     return tuple(sorted({float(number * step) for number in range(int(first), int(last) + 1)}))
 
 
+def _of_counts(values: NDArray[np.float64], counts: NDArray[np.int64], bins: int) -> Edges | None:
+    """Return edges 0, 1, 2, 3, 4, 5, 7, 10, ... for whole numbers that count something; None for others."""
+    held, rows = values[values > 0], counts[values > 0]
+    if values[0] not in (0.0, 1.0) or held.size < 2:
+        return None
+    if held[np.searchsorted(np.cumsum(rows), 0.5 * rows.sum())] > _MEDIAN_COUNT:
+        return None
+    inside = _between([float(mark) for mark in _COUNTS], values[0], float(held[-1]))
+    edges = (*_with_held_top(inside, held, rows)[:-1], _outer(values, integer=True)[1])
+    return edges if 2 < len(edges) <= bins + 1 and edges[-2] < edges[-1] else None
+
+
+def _with_held_top(edges: list[float], held: NDArray[np.float64], rows: NDArray[np.int64]) -> list[float]:
+    """Return the edges without those above which too few of the rows lie; the last one stays."""
+    above = rows.sum() - np.append(0, np.cumsum(rows))[np.searchsorted(held, edges[:-1])]
+    kept = [edge for edge, left in zip(edges[:-1], above, strict=True) if left >= _TOP * rows.sum()]
+    return [*kept, edges[-1]]
+
+
 def _logarithmic(
     values: NDArray[np.float64],
     counts: NDArray[np.int64],
@@ -148,10 +183,7 @@ def _logarithmic(
         grids = [sorted({edge for edge in grid if edge == int(edge)}) for grid in grids]
     cut = [_between(grid, low, high) for grid in grids]
     inside = next((grid for grid in cut if len(grid) <= bins + 1), cut[-1])
-    above = rows.sum() - np.append(0, np.cumsum(rows))[np.searchsorted(held, inside)]
-    inside = [
-        edge for edge, left in zip(inside[:-1], above[:-1], strict=True) if left >= _TOP * rows.sum()
-    ] + inside[-1:]
+    inside = _with_held_top(inside, held, rows)
     lowest = min(outer[0], 0.0 if not positive.all() else outer[0])
     return (*([lowest] if lowest < inside[0] else []), *inside) if len(inside) > 1 else None
 

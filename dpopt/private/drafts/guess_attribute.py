@@ -58,6 +58,7 @@ _ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
     50,
     0.5,
 )  # rows of a code on average, and the share of a range that codes fill at most
+_APART = 0.01  # share of the rows at either end that does not decide whether numbers are codes
 _RARE = 5  # rows below which a value may reveal who has it
 _LISTED = 10  # texts up to which their list is seen at a glance, and goes without a remark
 _EXACT = 2.0**53
@@ -421,7 +422,7 @@ def _of_numbers(
         share = rows[values >= shaped.edges[-2]].sum() / total
         low, high = (_grouped(edge) for edge in shaped.edges[-2:])
         held = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
-        check.append(f"skewed: the top bin, {low} to {high}, holds {held} of the rows, so keep its end low")
+        check.append(f"skewed: the top bin, {low} to {high}, holds {held} of the rows")
     limits = " and ".join(_grouped(edge) for edge in (shaped.edges[0], shaped.edges[-1]))
     inner = ", and quantiles between them," if shaped.shape == "quantiles" else ""
     check.append(f"ends {limits}{inner} come from the table: set public ones")
@@ -431,9 +432,15 @@ def _of_numbers(
             _ALL_NINES.fullmatch(number_text(abs(float(value)))) and abs(value - next_one) > 0.1 * abs(value)
         )
         if marks and number > 1:
+            mark, begin = number_text(float(value)), value < next_one
+            edges = (
+                "begin edges at 0"
+                if begin and next_one >= 0
+                else f"{'begin' if begin else 'end'} edges past it"
+            )
             check.append(
-                f"{number_text(float(value))} in {counted(int(number), 'row')} stands apart: a mark of missing values, or a "
-                "top code? Then declare it"
+                f"{mark} in {counted(int(number), 'row')} stands apart: if it marks missing values, write "
+                f'"missing": "{mark}" and {edges}'
             )
     unlike = [f"{code} = {label}" for code, label in column.labels.items()]
     if unlike:
@@ -442,11 +449,14 @@ def _of_numbers(
 
 
 def _scattered(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
-    """Return whether many rows share few numbers with wide gaps, as codes do."""
-    if values.size == 1:
+    """Return whether many rows share few numbers with wide gaps, as codes do; the ends may stand apart."""
+    below = (np.cumsum(rows) - rows / 2) / rows.sum()
+    kept = (below >= _APART) & (below <= 1 - _APART)
+    values, rows = values[kept], rows[kept]
+    if values.size < 3:
         return False
-    step = float(np.gcd.reduce(np.diff(values).astype(np.int64)))
     often = (rows.sum() - rows.max()) / (values.size - 1) >= _ROWS_OF_A_CODE
+    step = float(np.quantile(np.diff(values), 0.1))
     return bool(often and values.size < _CODES_OF_A_RANGE * (values[-1] - values[0]) / step)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError, SchemaError, counted
+from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
@@ -21,7 +21,7 @@ from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.encode import as_text, clean
 from dpopt.private.readers.open_table import AnyTable, open_table
-from dpopt.private.readers.table_problems import NO_TEXT, shown
+from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.private.tables.dataset import Progress
@@ -304,6 +304,8 @@ def infer_schema(
         for name in READING_KEYS
         if is_text and getattr(how, name) not in {None, USUAL[name]}
     }
+    if any(one.edges and one.date_format is None for one in attributes):
+        notes.append(f"ends of numbers: {spoken(ENDS)}.")
     if sum(one.date_format is not None for one in attributes) > 1:
         notes.append(
             "there are several dates: the time between two of them is kept as roughly as their bins are wide; if readers need "

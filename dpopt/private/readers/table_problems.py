@@ -16,6 +16,11 @@ REMEMBERED = 1_000  # different values kept per column; the rows of further ones
 LONGEST_TEXT = 60
 NO_TEXT = "\ufdd0"
 """Begins what is read in place of a value that has no text, such as a list: no character, so no declared value begins so."""
+ENDS = (
+    "Take the end that is publicly known. If a few values lie above it, --on-invalid clip counts them in the top bin; means "
+    "become smaller. Widening the range to the table's largest value publishes it and spoils the mean"
+)
+"""What to do about the ends of a numeric column, for drafts and errors."""
 
 
 class Problem(enum.IntEnum):
@@ -86,6 +91,8 @@ class ColumnProblems:
         if hidden:
             more = "at least " if len(self._found) == REMEMBERED else ""
             lines.append(f"  and {more}{counted(hidden, 'other value')}")
+        if any(row not in places for row in self.example_rows()):
+            lines.append("  rows are counted from 1")
         lines.append(f"  expected: {expected(attribute)}")
         lines += [f"  what to do: {remedy}" for remedy in self._remedies()]
         return "\n".join(lines)
@@ -139,7 +146,7 @@ class ColumnProblems:
         attribute = self._attribute
         remedies = {
             Problem.UNKNOWN: "correct the table, or add the value under 'values' in the schema",
-            Problem.OUTSIDE: "widen 'edges' in the schema, or pass --on-invalid clip to use the nearest bin",
+            Problem.OUTSIDE: ENDS,
             Problem.NO_NUMBER: "correct the table, or declare the text under 'missing' if it stands for no value",
             Problem.FRACTION: "round the column, or remove 'integer' from the schema",
             Problem.MISSING: "declare the text of missing values under 'missing' in the schema (\"\" for empty cells)",
