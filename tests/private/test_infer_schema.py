@@ -697,6 +697,23 @@ def test_what_is_to_be_checked_is_said() -> None:
     )
 
 
+def test_dates_in_order_get_the_rule_that_says_so(tmp_path: Path) -> None:
+    arrived = np.datetime64("2024-01-01") + np.arange(300)
+    left, born = (arrived + 3).astype(str).tolist(), (arrived - 9 * (np.arange(300) % 2)).astype(str)
+    left[3] = ""
+    visits = pd.DataFrame({"left": left, "arrived": pd.to_datetime(arrived), "born": born})
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    for table in (visits, tmp_path / "visits.csv"):
+        rules = [note.split('"rules": ')[1] for note in infer_schema(table).notes if "in no row" in note]
+        declared = [
+            {"ordered": pair, "by": "representative"} for pair in (["born", "arrived"], ["arrived", "left"])
+        ]
+        assert list(map(json.loads, rules)) == declared
+        assert len(infer_schema(table).reviewed(rules=declared).rules) == 2
+    visits["left"] = visits["left"].to_numpy()[::-1]
+    assert "'arrived' is after" not in " ".join(infer_schema(visits).notes)
+
+
 def test_the_review_is_a_value_that_notebooks_and_terminals_show(tmp_path: Path) -> None:
     draft = infer_schema(pd.DataFrame({"<b>": ["x", "y"] * 3, "n": list(range(6))}))
     assert "<b>  categorical 2 values" in repr(draft)

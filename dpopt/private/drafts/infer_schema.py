@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,8 @@ from dpopt.html_pages.page import page
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.encode import as_text, clean
+from dpopt.private.readers.domain_codes import parse_dates
+from dpopt.private.readers.encode import as_text, clean, seconds_of
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
@@ -311,6 +314,7 @@ def infer_schema(
             "there are several dates: the time between two of them is kept as roughly as their bins are wide; if readers need "
             "it, add a column of the difference to the table, such as days of a stay"
         )
+        notes += _dates_in_order(source, attributes)
     return SchemaDraft(
         Schema(tuple(attributes), draft=True, reading=tuple(declared.items())),
         tuple(reviews),
@@ -321,6 +325,34 @@ def infer_schema(
             f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
         ),
     )
+
+
+def _dates_in_order(source: TableSource, attributes: Sequence[Attribute]) -> list[str]:
+    """Return, for each pair of dates of which the first is after the second in no row, the rule that says so."""
+    dates = [(one.name, one.date_format) for one in attributes if one.date_format is not None]
+    parts: list[list[NDArray[np.float64]]] = [[] for _ in dates]
+    for index, array in source.pieces([source.names.index(name) for name, _ in dates], None):
+        parts[index].append(_seconds(array, dates[index][1]))
+    seconds = {name: np.concatenate(found) for (name, _), found in zip(dates, parts, strict=True)}
+    notes = []
+    for first, second in pairwise(sorted(seconds, key=lambda name: float(np.nanmean(seconds[name])))):
+        later = seconds[second] - seconds[first]
+        if not (later < 0).any() and (later > 0).any():
+            rule = json.dumps({"ordered": [first, second], "by": "representative"}, ensure_ascii=False)
+            notes.append(
+                f"{shown(first)} is after {shown(second)} in no row. If the world has it so, and not this table alone, put "
+                f'this into the list "rules": {rule}'
+            )
+    return notes
+
+
+def _seconds(array: pa.Array, form: str) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        return seconds_of(array)
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return parse_dates(clean(as_text(array)), form)[0]
 
 
 def _reading_of(table: AnyTable, given: TableReading) -> TableReading:

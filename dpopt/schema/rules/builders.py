@@ -93,6 +93,8 @@ def determines(
     return Determines(source, target, tuple(mapping), both_ways)  # type: ignore[arg-type]  # made tuples there
 
 
-def ordered(attributes: Sequence[str], *, by: str, strict: bool = False, missing: str = "holds") -> Ordering:
+def ordered(
+    attributes: Sequence[str], *, by: str = "representative", strict: bool = False, missing: str = "holds"
+) -> Ordering:
     """Return the rule that numeric columns increase; see `Ordering`."""
     return Ordering(tuple(attributes), by, strict, missing)

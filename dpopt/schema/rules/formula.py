@@ -73,8 +73,15 @@ class Literal:
                 f"{self.attribute!r} {self.relation}: expected one value, found {as_json(self.value)}; use 'in'"
             )
         if self.relation in ORDERS and not is_number(self.value):
+            pair = [self.attribute, self.value] if "<" in self.relation else [self.value, self.attribute]
+            other = isinstance(self.value, str) and not self.value[:1].isdigit()
+            hint = (
+                f'; to compare two columns use {{"ordered": {as_json(pair)}, "by": "representative"}}, or within a condition '
+                f'{{"compare": {as_json([self.attribute, self.relation, self.value])}, "missing": "fails"}}'
+            )
             raise SchemaError(
                 f"{self.attribute!r} {self.relation}: expected a finite number, found {as_json(self.value)}"
+                f"{hint if other else ''}"
             )
         if self.relation == "is" and self.value not in STATES:
             raise SchemaError(
@@ -241,7 +248,7 @@ class Comparison:
         "<", "<=", ">", ">=", "=" or "!=".
     by
         What stands for a bin: "representative", the number that it is written as; or "every value", which is true only
-        if the comparison holds whatever values of their bins the columns have. None where no column is named.
+        if the comparison holds whatever values of their bins the columns have. None: the first, where a column is named.
     missing
         Whether the comparison "holds" or "fails" if one of the named columns is missing. None: it holds, where the
         comparison is a rule of its own or no column can be missing; inside a formula it is required.
@@ -249,7 +256,7 @@ class Comparison:
     Raises
     ------
     SchemaError
-        If a part is none of these, or `by` is left out although a column is named.
+        If a part is none of these.
     """
 
     left: Expression
@@ -267,9 +274,7 @@ class Comparison:
         if self.missing is not None:
             require_one_of(self.missing, IF_MISSING, "'missing'")
         if self.by is None and any(isinstance(term, str) for _, term in self.terms()):
-            raise SchemaError(
-                f"{self.describe()}: say how bins are compared, by 'representative' or by 'every value'"
-            )
+            object.__setattr__(self, "by", READINGS[0])
 
     def terms(self) -> tuple[tuple[int | float, Term], ...]:
         """Return the pairs (coefficient, term) of left minus right."""

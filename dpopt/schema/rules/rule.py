@@ -138,13 +138,13 @@ class Ordering:
     strict
         True: no two are equal.
     by
-        What stands for a bin: "representative" or "every value", as in `Comparison`.
+        What stands for a bin: "representative", or "every value", as in `Comparison`.
     missing
         "holds": those that are given are in order. "fails": all must be given.
     """
 
     attributes: tuple[str, ...]
-    by: str
+    by: str = READINGS[0]
     strict: bool = False
     missing: str = "holds"
 

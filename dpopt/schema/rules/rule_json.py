@@ -182,10 +182,8 @@ def _form(head: str, declared: dict[str, Any]) -> Form:
             both_ways = declared.get("both_ways", False)
             return Determines(names[0], names[1], _values(declared["mapping"]), both_ways)
         case "ordered":
-            if "by" not in declared:
-                raise SchemaError('say how bins are compared, "by": "representative" or "every value"')
-            options = {key: declared[key] for key in ("strict", "missing") if key in declared}
-            return Ordering(declared[head], declared["by"], **options)
+            options = {key: declared[key] for key in ("by", "strict", "missing") if key in declared}
+            return Ordering(declared[head], **options)
         case _:
             return _formula(declared, 1)
 

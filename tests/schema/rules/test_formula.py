@@ -140,10 +140,6 @@ REFUSED = [
     (lambda: exactly(True, [A]), "exactly: expected a whole number, found true"),
     (lambda: exactly(1.0, [A]), "exactly: expected a whole number, found 1.0"),  # type: ignore[arg-type]
     (count, "count: expected one formula or more"),
-    (
-        lambda: compare("n", "<", 3),
-        "n < 3: say how bins are compared, by 'representative' or by 'every value'",
-    ),
     (lambda: compare("n", "<", 3, by="every"), "expected a 'by' out of .* did you mean 'every value'?"),
     (
         lambda: compare("n", "<", 3, by="representative", missing="ok"),
