@@ -113,7 +113,7 @@ def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
 
 
 REQUEST_VERSION = 1
-RESERVATION = "reservation"
+RESERVATION, NOT_PRIVATE = "reservation", "not_private"
 """Under this name the statement of a release has the mark of its reservation in the owner's budget over many releases."""
 
 
@@ -255,6 +255,8 @@ class Asked:
         How a wide table is handed over; see `dpopt.algorithms.stating.plan_and_statement`.
     reservation : str or None
         The mark of its reservation in the owner's budget over many releases, where it is paid from one.
+    not_private : str or None
+        Why the ledger is marked as not private, as where draws are seeded; kept for a run that is resumed.
     """
 
     terms: Terms
@@ -262,12 +264,14 @@ class Asked:
     workload: Workload
     form: str | None = None
     reservation: str | None = None
+    not_private: str | None = None
 
     @property
     def statement(self) -> Mapping[str, Any]:
-        """How the table is read, and from where the run is paid, as a job states it."""
-        paid = {} if self.reservation is None else {RESERVATION: self.reservation}
-        return {"reading": self.terms.reading.to_json(), **paid}
+        """How the table is read, from where the run is paid, and why it is not private if so, as a job states it."""
+        said = {RESERVATION: self.reservation, NOT_PRIVATE: self.not_private}
+        known = {key: value for key, value in said.items() if value is not None}
+        return {"reading": self.terms.reading.to_json(), **known}
 
     def to_json(self) -> dict[str, Any]:
         """Return terms and form as a JSON object; schema and workload have files of their own."""
@@ -281,6 +285,7 @@ class Asked:
             },
             "form": self.form,
             RESERVATION: self.reservation,
+            NOT_PRIVATE: self.not_private,
         }
 
     @classmethod
@@ -306,5 +311,5 @@ class Asked:
                 )
             terms = Terms(**given)
         terms.check()
-        form, paid = (None if obj.get(key) is None else str(obj[key]) for key in ("form", RESERVATION))
-        return cls(terms, schema, workload, form, paid)
+        texts = [obj.get(key) for key in ("form", RESERVATION, NOT_PRIVATE)]
+        return cls(terms, schema, workload, *(None if text is None else str(text) for text in texts))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import RESERVATION, Asked
+from dpopt.algorithms.asked import NOT_PRIVATE, RESERVATION, Asked
 from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.stating import plan_and_statement
@@ -145,9 +145,9 @@ def run_release(
     measured, it is spent by then.
     """
     drawn_from = sources or Sources()
+    begun = _marked(begun, drawn_from)
     if isinstance(begun, Job):
         refuse_unreviewed(begun.schema, accepted=bool(begun.statement.get("draft_accepted")))
-        begun = _marked(begun, drawn_from)
         if account is not None:
             begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
     else:
@@ -233,18 +233,20 @@ class _Start:
         with stage(self.progress, "counting records"):
             size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
         with stage(self.progress, "planning"):
-            job = _marked(job_of(asked, size, self.progress), self.sources)
+            job = job_of(asked, size, self.progress)
         self.check(job)
         if self.folder is not None:
             add_plan(self.folder, job)
         return job
 
 
-def _marked(job: Job, sources: Sources) -> Job:
-    """Return the job, which says so where its draws are seeded or scripted."""
+def _marked(begun: Job | Asked, sources: Sources) -> Job | Asked:
+    """Return the job, or what was asked, which says so where its draws are seeded or scripted."""
     if is_trusted(sources.sampler, sources.noise, sources.words):
-        return job
-    return replace(job, statement={**job.statement, "not_private": NOT_PRIVATE_DRAWS})
+        return begun
+    if isinstance(begun, Asked):
+        return replace(begun, not_private=NOT_PRIVATE_DRAWS)
+    return replace(begun, statement={**begun.statement, NOT_PRIVATE: NOT_PRIVATE_DRAWS})
 
 
 def refuse_ended(folder: Path) -> None:

@@ -33,7 +33,10 @@ from dpopt.algorithms.release_folder import read_begun, read_job
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.errors import PlanError, PrivateDataError, ReleaseFolderError, TranscriptError
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
+from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.releases.job import Job
+from dpopt.releases.run import Sources
 from dpopt.transcript.journal import line_of, read_journal
 from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicative_plan
 from tests.crash_runs import (
@@ -55,6 +58,10 @@ from tests.tiny_runs import dataset_of
 NUMBERS = "dualquery, numbers within bins"
 MEASURED_FIRST = "noise, number of records measured"
 EVERY = pytest.mark.parametrize("name", JOBS)
+
+
+class OtherNoise(OpendpNoise):
+    """Noise of another type than the trusted one, as of tests and experiments."""
 
 
 def begun_of(name: str) -> Job | Asked:
@@ -255,25 +262,32 @@ def test_a_run_that_stopped_early_charges_all_that_it_could_have_played(tmp_path
         replay(folder, tmp_path / "again")
 
 
-def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path) -> None:
-    """Killed between the value and the plan, a run goes on with the value on file and draws no other."""
-    folder = tmp_path / "release"
+@pytest.mark.parametrize("seeded", [False, True])
+def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path, *, seeded: bool) -> None:
+    """Killed between the value and the plan, a run goes on with the value on file and draws no other.
+
+    Where the number was drawn from noise that is not trusted, the ledger of the resumed run still says that it is not private.
+    """
+    folder, sources = tmp_path / "release", Sources(noise=OtherNoise()) if seeded else Sources()
     with (
         mock.patch("dpopt.algorithms.run_release.add_plan", side_effect=Killed),
         pytest.raises(Killed),
     ):
-        run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder)
+        run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder, sources=sources)
     (value,) = [
         entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry
     ]
     begun = read_begun(folder)
     assert isinstance(begun, Asked)
-    assert begun == replace(asked_job(), workload=begun.workload)
+    mark = NOT_PRIVATE_DRAWS if seeded else None
+    assert begun == replace(asked_job(), workload=begun.workload, not_private=mark)
     with mock.patch(
         "dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")
     ):
         made = resume_run(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value
+    assert made.ledger.is_private is not seeded
+    assert made.job.statement.get("not_private") == mark
 
 
 @pytest.mark.parametrize("damage", ["another value", "no value", "another charge"])
