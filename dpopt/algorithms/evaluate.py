@@ -22,6 +22,7 @@ from dpopt.private.engines.open_dataset import MEMORY
 from dpopt.private.evaluation import (
     CELLS,
     ColumnFigures,
+    NonPrivateNumbers,
     TableAnswers,
     non_private_errors,
     numeric_figures,
@@ -29,7 +30,7 @@ from dpopt.private.evaluation import (
 from dpopt.private.marginal_comparison import MOST_UNSEEN, NonPrivateMarginal, compare_marginals
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.clauses import Clauses
@@ -89,7 +90,9 @@ def evaluate(
         "private": False. "queries", "max_error", "mean_error", "worst_query" (in words), "baselines". "marginals", for a
         workload of marginals: total variation distances, "mean_distance", "largest_distance" and "largest_of" (columns).
         "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers), "missing" (a
-        share) and "sampling" (standard error of the mean), as the schema reads numbers; empty for a table of codes. "weakest":
+        share) and "sampling" (standard error of the mean); empty for a table of codes. Real numbers are those of the file.
+        "changed", None if nothing was: "rows" of the file and those that are "counted", and the "columns" with values that were
+        clipped or replaced ("column", "values": how many, and the means "real", "counted", "synthetic"), in "words". "weakest":
         the "pair" whose association is furthest off ("columns", "measure", "real", "synthetic") and the "mean" furthest off
         ("column", "real", "synthetic", "sampling_errors", "percent"), each None where there is none; both in "words", and an
         "advice". Read them before the scores, which hide single bad figures. "scores", None without records: 0 to 100, as
@@ -123,7 +126,13 @@ def evaluate(
         dataset = _read(table, declared, reading or TableReading(), engine)
     check_schema(dataset, judged.schema)
     errors = non_private_errors(dataset, judged.queries, judged.answers, progress=progress)
-    own, columns = errors["release"], _columns(judged.figures(), dataset)
+    own, figures = errors["release"], judged.figures()
+    real = numeric_figures(dataset)
+    columns = {
+        name: {"real": encode(one), "synthetic": encode(figures[name])}
+        for name, one in real.columns.items()
+        if name in figures
+    }
     return {
         "private": False,
         "note": "NOT private: computed from the exact answers; keep it with the table",
@@ -137,6 +146,7 @@ def evaluate(
         },
         "marginals": _distances(judged, own.distances),
         "columns": columns,
+        "changed": changed_sheet(real, columns),
         **_compared(judged, dataset, columns),
     }
 
@@ -214,7 +224,9 @@ class _Judged:
             answers["uniform"] = uniform_answers(clauses, schema.sizes)
         else:
             answers |= {"zeros": RecordAnswers(_zeros(schema)), "uniform": UniformAnswers()}
-        return cls(schema, workload, workload.queries, answers, own, lambda: numeric_figures(own.dataset))
+        return cls(
+            schema, workload, workload.queries, answers, own, lambda: numeric_figures(own.dataset).columns
+        )
 
 
 def answers_on_workload(
@@ -239,6 +251,33 @@ def compared_columns(schema: Schema) -> tuple[list[tuple[int, ...]], list[tuple[
     return [(place,) for place in places], [
         pair for pair in combinations(places, 2) if int(sizes[pair[0]]) * int(sizes[pair[1]]) <= CELLS
     ]
+
+
+def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the reading changed: rows that are not counted, values that were clipped or replaced; None if nothing."""
+    found, words = [], []
+    ends, others = OnInvalid.CLIP in numbers.repairs, OnInvalid.OTHER in numbers.repairs
+    what = "did not fit" if others else "lay outside its range"
+    where = " or ".join(["its end bins"] * ends + ["its bucket for what does not fit"] * others)
+    for name, (values, counted) in numbers.changed.items():
+        own, real = columns.get(name, {}).get("synthetic", {}).get("mean"), numbers.columns.get(name)
+        means = {"real": None, "counted": None, "synthetic": own}
+        if real is not None:
+            means |= {"real": real.mean, "counted": counted}
+        found.append({"column": name, "values": values, **means})
+        shown = zip(means.values(), ("in the file", "as counted", "in the release"), strict=True)
+        said = ", ".join(f"{mean:,.6g} {place}" for mean, place in shown if mean is not None)
+        words.append(
+            f"{values:,} of {numbers.counted:,} values of {name} {what} and were counted in {where}"
+            + (f": mean {said}" if said else "")
+        )
+    if lost := numbers.rows - numbers.counted:
+        words.append(f"{lost:,} of {numbers.rows:,} rows are not counted, and in none of these figures")
+    return (
+        {"rows": numbers.rows, "counted": numbers.counted, "columns": found, "words": words}
+        if words
+        else None
+    )
 
 
 def _distances(judged: _Judged, distances: tuple[float, ...]) -> dict[str, Any] | None:
@@ -380,15 +419,6 @@ def score_sheet(
             {"columns": [names[place] for place in one.attributes], "score": 100 * one.score} for one in pairs
         ],
         "left_out": len(schema) - len(ones),
-    }
-
-
-def _columns(own: Mapping[str, ColumnFigures], dataset: PrivateDataset) -> dict[str, Any]:
-    """Return mean and quartiles of each numeric column, real beside synthetic."""
-    return {
-        name: {"real": encode(real), "synthetic": encode(own[name])}
-        for name, real in (numeric_figures(dataset) if own else {}).items()
-        if name in own
     }
 
 

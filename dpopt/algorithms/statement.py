@@ -43,6 +43,8 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
     # From the job's statement and not from the ledger: that of a replay is paid from nowhere.
+    repairs = job.statement.get("reading", {}).get("on_invalid", "error")
+    repaired = {} if repairs == "error" or job.schema.is_binary else {"on_invalid": repairs}
     paid = {RESERVATION: job.statement[RESERVATION]} if RESERVATION in job.statement else {}
     return {
         "dpopt_release": 1,
@@ -56,6 +58,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         else _records(job, outcome.records, outcome.rows, output, sections),
         "answers": output if outcome.records is None else None,
         **sections,
+        **repaired,
         "workload": {"queries": len(job.workload), "fingerprint": job.workload.fingerprint},
         "schema": {
             "fingerprint": job.schema.fingerprint(),

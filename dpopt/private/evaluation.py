@@ -8,7 +8,7 @@ protected too; but the release cannot show what they have in common, and the own
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.engines.streamed_table import readable_again
+from dpopt.private.readers.table_reading import OnInvalid
 from dpopt.private.tables.dataset import PrivateDataset, Progress, number_of
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, SparseAnswers, shares_of_cells
@@ -288,25 +289,60 @@ class ColumnFigures:
         return cls(mean, (first, middle, third), missing / (total + missing), sqrt(variance / total))
 
 
-def numeric_figures(dataset: PrivateDataset) -> dict[str, ColumnFigures]:
+@dataclass(frozen=True, slots=True)
+class NonPrivateNumbers:
+    """The numbers of a table's columns, as its file has them; publishing them would reveal something about records.
+
+    Attributes
+    ----------
+    rows, counted : int
+        Rows of the table, and those of them that are counted.
+    repairs : OnInvalid
+        What became of values that do not fit the schema.
+    columns : dict
+        Of each numeric column, dates left aside: its figures in the file.
+    changed : dict
+        Of each column with values that were clipped or replaced, dates included: how many, and the mean as counted.
+    differences : dict
+        Of pairs of columns that were asked for: the mean of the second less the first, over records that have both.
+    """
+
+    rows: int = 0
+    counted: int = 0
+    repairs: OnInvalid = OnInvalid.ERROR
+    columns: Mapping[str, ColumnFigures] = field(default_factory=dict)
+    changed: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
+    differences: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+
+def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = ()) -> NonPrivateNumbers:
     """Return mean and quartiles of each numeric column of a table: exact, not private, for the owner only.
 
-    Numbers are taken as the schema reads them. Nothing is returned for records that were given as codes.
+    Numbers are those of the file, whatever the reading makes of them. Nothing is returned for records that were given as codes.
+
+    Parameters
+    ----------
+    pairs
+        Names of numeric columns whose mean difference is asked for.
     """
     attributes = dataset._schema.attributes
-    numeric = [
-        place
-        for place, attribute in enumerate(attributes)
-        if attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None
-    ]
+    numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
     again = readable_again(dataset)
     if not numeric or again is None:
-        return {}
-    found = again._numbers(numeric)
-    return {
-        attributes[place].name: ColumnFigures.of(values, counts.astype(np.float64))
-        for place, (values, counts) in zip(numeric, found, strict=True)
-    }
+        return NonPrivateNumbers()
+    names = [attributes[place].name for place in numeric]
+    held, sums = again._numbers(numeric, [(names.index(one), names.index(other)) for one, other in pairs])
+    columns, changed = {}, {}
+    for place, name, ((file, counted), numbers) in zip(numeric, names, held, strict=True):
+        weights = numbers.astype(np.float64)
+        figures = ColumnFigures.of(np.where(np.isfinite(file), file, np.nan), weights)
+        moved = int(numbers[(file != counted) & ~(np.isnan(file) & np.isnan(counted))].sum())
+        if attributes[place].date_format is None:
+            columns[name] = figures
+        if moved:
+            changed[name] = moved, ColumnFigures.of(counted, weights).mean
+    means = {pair: float(total / of) for pair, (total, of) in zip(pairs, sums, strict=True) if of}
+    return NonPrivateNumbers(again._rows_read, dataset._rows, again._how.repairs, columns, changed, means)
 
 
 @dataclass(frozen=True, slots=True)

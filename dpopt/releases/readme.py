@@ -48,6 +48,7 @@ def readme_of(statement: Mapping[str, Any]) -> str:
     parts = [
         _heading(statement),
         _what_it_is(statement),
+        *map(_wrapped, repairs_in_words(statement)),
         *_cost(statement),
         "FILES",
         *_files(statement, held),
@@ -65,6 +66,20 @@ def readme_of(statement: Mapping[str, Any]) -> str:
         _wrapped(citation(statement)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+_REPAIRS = {
+    "clip": "Numbers outside the ranges of schema.json were counted in the nearest bin: a mean is that of such numbers.",
+    "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
+    "drop": "Rows with values that do not fit schema.json were not counted.",
+}
+
+
+def repairs_in_words(statement: Mapping[str, Any]) -> list[str]:
+    """Return what became of values that do not fit the schema, from what was declared alone; never of how many."""
+    return [
+        words for repair, words in _REPAIRS.items() if repair in statement.get("on_invalid", "").split(",")
+    ]
 
 
 def citation(statement: Mapping[str, Any]) -> str:

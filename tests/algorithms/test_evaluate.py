@@ -17,11 +17,13 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.read_table import read_table
+from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding
+from dpopt.schema.dates import date_number
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release, write_table
 from tests.strategies import clause_lists, naive_truth
@@ -198,6 +200,51 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     )
     weakest = evaluate(table.assign(b=[8, 8, 4, 0]), table, schema=Schema((a, b)))["weakest"]
     assert (weakest["mean"]["column"], weakest["mean"]["percent"]) == ("b", 150)
+
+
+def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_values(tmp_path: Path) -> None:
+    """Incomes of 10, 20, 90 and 1,000, and a text, within 0 to 100: clipped, replaced by 50, or not counted at all."""
+    income = Attribute("income", AttributeKind.NUMERIC, edges=(0, 50, 100), other=50.0)
+    form = "%Y-%m-%d"
+    edges = tuple(date_number(text, form) for text in ("2024-01-01", "2025-01-01"))
+    day = Attribute("day", AttributeKind.NUMERIC, edges=edges, missing="none", date_format=form)
+    schema = Schema((income, day))
+    numbers = pd.DataFrame({"income": ["10", "20", "90", "1000"], "day": ["2024-03-01"] * 3 + ["2026-01-01"]})
+    rows = pd.DataFrame({"income": [30, 40], "day": ["2024-05-01", "2024-06-01"]})
+
+    def found(table: pd.DataFrame, on_invalid: str) -> dict[str, Any]:
+        (tmp_path / "t.csv").write_text(table.to_csv(index=False))
+        reading = TableReading(on_invalid=on_invalid)
+        return evaluate(rows, tmp_path / "t.csv", schema=schema, reading=reading)
+
+    clipped = found(numbers, "clip")
+    assert clipped["columns"]["income"]["real"]["mean"] == 280
+    assert clipped["weakest"]["mean"]["real"] == 280
+    assert clipped["changed"]["columns"][0] == {
+        "column": "income",
+        "values": 1,
+        "real": 280,
+        "counted": 55,
+        "synthetic": 35,
+    }
+    assert clipped["changed"]["words"] == [
+        "1 of 4 values of income lay outside its range and were counted in its end bins: mean 280 in the file, 55 as counted, "
+        "35 in the release",
+        "1 of 4 values of day lay outside its range and were counted in its end bins",
+    ]
+    text = pd.concat([numbers, pd.DataFrame({"income": ["much"], "day": ["none"]})])
+    replaced = found(text, "other")
+    assert replaced["columns"]["income"]["real"]["mean"] == 280
+    assert replaced["changed"]["columns"] == [
+        {"column": "income", "values": 2, "real": 280, "counted": 44, "synthetic": 35},
+        {"column": "day", "values": 1, "real": None, "counted": None, "synthetic": None},
+    ]
+    both = found(text, "clip,other")["changed"]["columns"]
+    assert [(one["values"], one["real"], one["counted"]) for one in both] == [(2, 280, 54), (1, None, None)]
+    dropped = found(text, "drop")
+    assert dropped["columns"]["income"]["real"]["mean"] == 40
+    assert dropped["changed"]["words"] == ["2 of 5 rows are not counted, and in none of these figures"]
+    assert found(numbers[:3], "clip")["changed"] is None
 
 
 @pytest.mark.parametrize("asked", ["marginals:2", "conjunctions:2,count=40,seed=1"])

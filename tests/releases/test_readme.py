@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ import pandas as pd
 import pytest
 
 from dpopt.algorithms.replay import replay
+from dpopt.algorithms.run_release import run_release
+from dpopt.private.readers.table_reading import TableReading
 from dpopt.releases.readme import README, citation, readme_of
-from tests.algorithms.small_runs import small_release
+from dpopt.releases.run import Sources
+from dpopt.reports.report import report
+from tests.algorithms.small_runs import dataset, job, seeded, small_release
 
 
 def text_of(folder: Path, **how: Any) -> str:
@@ -55,6 +60,24 @@ def test_a_private_release_states_its_guarantee_and_a_draft_that_nobody_reviewed
     statement["schema"] = {**statement["schema"], "drafted_from_private_data_and_not_reviewed": True}
     assert "Review schema.json" in readme_of(statement)
     assert citation(statement).startswith("Synthetic records, differentially private with epsilon = 0.5")
+
+
+def test_it_says_what_became_of_values_that_do_not_fit_and_never_of_how_many(tmp_path: Path) -> None:
+    """What is said is a function of the declared reading: the same whether the table has such values or not."""
+    texts = []
+    for repair in ("error", "clip", "clip,drop"):
+        asked = job(output={"rows": 7})
+        reading = TableReading(on_invalid=repair).to_json()
+        asked = replace(asked, statement={**asked.statement, "reading": reading})
+        run_release(dataset(), asked, tmp_path / repair, sources=Sources(sampler=seeded()))
+        texts.append(" ".join((tmp_path / repair / README).read_text(encoding="utf-8").split()))
+    clipped, dropped = "outside the ranges of schema.json were counted in the nearest bin", "were not counted"
+    assert [(clipped in text, dropped in text) for text in texts] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    assert clipped in report(tmp_path / "clip")
 
 
 def test_a_replay_writes_the_same_bytes(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ nowhere.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,8 +30,8 @@ application.add_typer(schema_group, name="schema")
 _WIDE = 110  # characters of a terminal from which all columns of a review are shown; the page has them all
 
 
-def report_fit(table: Path, fit: NonPrivateFit) -> None:
-    """Print what of a table does not fit its schema, and how many rows are counted."""
+def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | None) -> None:
+    """Print what of a table does not fit its schema, how many rows are counted, and which of their values otherwise."""
     out, named = console(), visible(str(table))
     if not fit.misfits and fit.counted == fit.rows:
         out.print(f"{named} fits the schema")
@@ -41,6 +42,8 @@ def report_fit(table: Path, fit: NonPrivateFit) -> None:
     out.print(
         f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)"
     )
+    if changed is not None:
+        out.print(visible("\n".join(changed["words"])))
 
 
 def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None:
@@ -137,7 +140,8 @@ def check(
 
     What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
-    from dpopt.private.evaluation import broken_rows
+    from dpopt.algorithms.evaluate import changed_sheet
+    from dpopt.private.evaluation import broken_rows, numeric_figures
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.schema import Schema
@@ -155,5 +159,5 @@ def check(
     dataset, fit = fit_of_table(table, declared, reading.reading(declared))
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
-    report_fit(table, fit)
+    report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     report_broken_rules(report, all_rows=fit.counted == fit.rows)

@@ -361,9 +361,10 @@ def report_errors(errors: Mapping[str, Any]) -> None:
     """Print errors against the truth, marked as not private: first the score and the weakest figures, which it hides."""
     if (scores := errors.get("scores")) is not None:
         _print_scores(scores)
+    if (changed := errors.get("changed")) is not None:
+        console().print(visible("\n".join(changed["words"])))
     if (weakest := errors.get("weakest")) is not None:
-        for line in (*weakest["words"], weakest["advice"]):
-            console().print(line)
+        console().print(visible("\n".join((*weakest["words"], weakest["advice"]))))
     compared = {"release": errors}
     if errors.get("reweighted") is not None:
         compared["re-weighted"] = errors["reweighted"]

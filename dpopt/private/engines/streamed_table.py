@@ -200,28 +200,46 @@ class TableInFiles(PrivateDataset):
             source, positions, self._schema, attributes, self._how, kept=kept, encoder=encoder
         )
 
-    def _numbers(self, attributes: Sequence[int]) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-        """Return the different numbers of numeric attributes, NaN for missing values last, and how many records have each.
+    def _numbers(
+        self, attributes: Sequence[int], pairs: Sequence[tuple[int, int]] = ()
+    ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], NDArray[np.float64]]:
+        """Return the numbers of numeric attributes with how many records have each, and the differences within pairs of them.
 
-        Numbers as the schema reads them: clipped, or replaced by `other`, where the reading says so. Reads the table once, in
-        this process.
+        Reads the table once, in this process.
+
+        Parameters
+        ----------
+        pairs
+            Positions in `attributes`.
+
+        Returns
+        -------
+        numbers : list of ((2, n), (n,))
+            As `NumberEncoder.known`: in the file, and as the reading counts them, clipped or replaced.
+        differences : (len(pairs), 2)
+            Sum of the second less the first number in the file, and of how many records: those that have both.
         """
         from dpopt.private.readers.encode import NumberEncoder
 
         source, reader = self._reader(np.array(attributes), NumberEncoder)
+        encoders = [cast("NumberEncoder", encoder) for encoder in reader.encoders]
         counts = [np.zeros(0, dtype=np.int64) for _ in attributes]
+        differences = np.zeros((len(pairs), 2))
         for batch in reader.batches(BATCH_ROWS):
             for place, codes in enumerate(batch):
                 found = np.bincount(codes, minlength=counts[place].size)
                 found[: counts[place].size] += counts[place]
                 counts[place] = found
+            for number, pair in enumerate(pairs):
+                one, other = (encoders[place].known()[0, batch[place]] for place in pair)
+                both = np.isfinite(one) & np.isfinite(other)
+                differences[number] += (other[both] - one[both]).sum(), both.sum()
         self._check(source, reader)
-        numbers = []
-        for encoder, found in zip(reader.encoders, counts, strict=True):
-            known = cast("NumberEncoder", encoder).known()[: found.size]
-            values, places = np.unique(known[found > 0], return_inverse=True)
-            numbers.append((values, np.bincount(places, found[found > 0], values.size).astype(np.int64)))
-        return numbers
+        numbers = [
+            (encoder.known()[:, np.flatnonzero(found)], found[found > 0])
+            for encoder, found in zip(encoders, counts, strict=True)
+        ]
+        return numbers, differences
 
     def _opened(self) -> TableSource:
         source = open_table(self._table, self._how)

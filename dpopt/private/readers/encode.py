@@ -283,32 +283,37 @@ _ABSENT, _OTHER = 0, 1
 
 
 class DistinctNumbers(NumericCodes):
-    """Codes that stand for numbers: positions in a list that grows, which may name one number several times."""
+    """Codes that stand for numbers: positions in a list that grows, which may name one number several times.
+
+    With OTHER, numbers that go to the bucket have positions of their own: what the file says is not lost.
+    """
 
     def __init__(self, attribute: Attribute, policy: OnInvalid, decimal: str = ".") -> None:
         super().__init__(attribute, policy, decimal)
-        other = np.nan if attribute.other is None else float(attribute.other)
-        self._known = [np.array([np.nan, other])]
+        self._replaces = OnInvalid.OTHER in policy
+        self._other = np.nan if attribute.other is None else float(attribute.other)
+        self._known = [np.array([[np.nan, np.inf], [np.nan, self._other]])]
         self._length = 2
         if attribute.missing is not None:
             self.null_code = _ABSENT
 
     def numbers(self, numbers: NDArray[np.float64]) -> Coded:
-        """Return the position of each number, clipped where the reading clips."""
+        """Return the position of each number."""
         codes = super().numbers(numbers)
         absent = np.isnan(numbers)
         if self._missing_number is not None:
             absent |= numbers == self._missing_number
-        fits = (codes >= 0) & ~absent
-        found, places = np.unique(np.clip(numbers[fits], self._low, self._high), return_inverse=True)
+        fits = ~absent if self._replaces else (codes >= 0) & ~absent
+        found, first, places = np.unique(numbers[fits], return_index=True, return_inverse=True)
+        counted = np.where(codes[fits][first] < 0, self._other, np.clip(found, self._low, self._high))
         codes[fits] = self._length + places.astype(np.int32)
-        self._known.append(found)
+        self._known.append(np.array([found, counted]))
         self._length += found.size
         return codes
 
     def known(self) -> NDArray[np.float64]:
-        """Return what each position stands for; NaN is a missing value."""
-        return np.concatenate(self._known)
+        """Return what each position stands for, (2, n): see `NumberEncoder.known`."""
+        return np.concatenate(self._known, axis=1)
 
 
 class NumberEncoder(ColumnEncoder):
@@ -319,8 +324,11 @@ class NumberEncoder(ColumnEncoder):
         self._domain: DistinctNumbers = DistinctNumbers(attribute, policy, how.get("decimal", "."))
         self._dtype = np.dtype(np.uint32)
         if self._bucket is not None:
-            self._bucket = _ABSENT if attribute.other is None else _OTHER
+            self._bucket = _OTHER
 
     def known(self) -> NDArray[np.float64]:
-        """Return the number that each code stands for; NaN is a missing value."""
+        """Return the number that each code stands for, (2, n): in the file, and as the reading counts it.
+
+        NaN is a missing value; in the file, an infinity is no number at all.
+        """
         return self._domain.known()
