@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, pairwise
 from math import inf
 from typing import Any, cast
 
@@ -27,7 +27,12 @@ from dpopt.private.evaluation import (
     non_private_errors,
     numeric_figures,
 )
-from dpopt.private.marginal_comparison import MOST_UNSEEN, NonPrivateMarginal, compare_marginals
+from dpopt.private.marginal_comparison import (
+    MOST_UNSEEN,
+    NonPrivateMarginal,
+    NonPrivateShare,
+    compare_marginals,
+)
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
@@ -40,14 +45,17 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.schema.attribute import AttributeKind
+from dpopt.schema.rules.rule import Ordering
 from dpopt.schema.schema import Schema
 
 ADVICE = (
-    "Tell readers not to rely on figures like these. If they need them, fewer queries beside that pair (--workload), an upper "
-    "end as low as is publicly known, or a larger epsilon keep them better in a next release, which costs privacy again."
+    "Tell readers not to rely on figures like these. If they need them, fewer queries beside that pair (--workload), {}or a "
+    "larger epsilon keep them better in a next release, which costs privacy again."
 )
+LOWER_END = "an upper end as low as is publicly known, "
 NOTABLE = 2.0
 """Sampling errors that a mean may be off, and be as good as that of another sample of the same population."""
+_DAY = 86400.0
 MOST_COLUMNS = 128
 """Columns that scores are computed of, with all their pairs; the first ones of a wider table."""
 
@@ -89,18 +97,21 @@ def evaluate(
     dict
         "private": False. "queries", "max_error", "mean_error", "worst_query" (in words), "baselines". "marginals", for a
         workload of marginals: total variation distances, "mean_distance", "largest_distance" and "largest_of" (columns).
-        "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers), "missing" (a
-        share) and "sampling" (standard error of the mean); empty for a table of codes. Real numbers are those of the file.
-        "changed", None if nothing was: "rows" of the file and those that are "counted", and the "columns" with values that were
-        clipped or replaced ("column", "values": how many, and the means "real", "counted", "synthetic"), in "words". "weakest":
-        the "pair" whose association is furthest off ("columns", "measure", "real", "synthetic") and the "mean" furthest off
-        ("column", "real", "synthetic", "sampling_errors", "percent"), each None where there is none; both in "words", and an
-        "advice". Read them before the scores, which hide single bad figures. "scores", None without records: 0 to 100, as
-        users of SDMetrics expect (`dpopt.private.marginal_comparison`): "by_column", "by_pair", their means "columns" and
-        "pairs", the mean of these "overall", and how many columns were "left_out". "unseen": the most frequent values and
-        pairs of values of synthetic records that no record of the table has, with "columns", "values" in words, "share" of the
-        synthetic records, and the "rule" that would forbid them, as a line of a schema: for what is impossible in the world,
-        and never because the table lacks it, which a rule would publish.
+        "columns": for each numeric column, "real" and "synthetic" with "mean", "quartiles" (three numbers), "missing" (a share)
+        and "sampling" (standard error of the mean); empty for a table of codes. Real numbers are those of the file. "changed",
+        None if nothing was: "rows" of the file and those that are "counted", and the "columns" with values that were clipped or
+        replaced ("column", "values": how many, and the means "real", "counted", "synthetic"), in "words". "differences": of
+        neighbours in an `ordered` rule, "columns", mean of the second less the first "real" and "synthetic", and "unit" (days
+        of dates, else None). "weakest": the "pair" whose association is furthest off ("columns", "measure", "real",
+        "synthetic"), the "mean" furthest off ("column", "real", "synthetic", "sampling_errors", "percent"), the "difference"
+        (the first of "differences"), and the "share" of a "value" in a "group" of at least 100 rows and 1 % of all ("column"
+        and "value" of both, "rows", "real", "synthetic"), each None where there is none; all in "words", and an "advice". Read
+        them before the scores, which hide single bad figures. "scores", None without records: 0 to 100, as users of SDMetrics
+        expect (`dpopt.private.marginal_comparison`): "by_column", "by_pair", their means "columns" and "pairs", the mean of
+        these "overall", and how many columns were "left_out". "unseen": the most frequent values and pairs of values of
+        synthetic records that no record of the table has, with "columns", "values" in words, "share" of the synthetic records,
+        and the "rule" that would forbid them, as a line of a schema: for what is impossible in the world, and never because the
+        table lacks it, which a rule would publish.
 
     Raises
     ------
@@ -126,13 +137,14 @@ def evaluate(
         dataset = _read(table, declared, reading or TableReading(), engine)
     check_schema(dataset, judged.schema)
     errors = non_private_errors(dataset, judged.queries, judged.answers, progress=progress)
-    own, figures = errors["release"], judged.figures()
-    real = numeric_figures(dataset)
+    own, pairs = errors["release"], _neighbours(judged.schema)
+    real, figures = numeric_figures(dataset, pairs), judged.figures(pairs)
     columns = {
-        name: {"real": encode(one), "synthetic": encode(figures[name])}
+        name: {"real": encode(one), "synthetic": encode(figures.columns[name])}
         for name, one in real.columns.items()
-        if name in figures
+        if name in figures.columns
     }
+    differences = _differences(judged.schema, real, figures)
     return {
         "private": False,
         "note": "NOT private: computed from the exact answers; keep it with the table",
@@ -147,7 +159,8 @@ def evaluate(
         "marginals": _distances(judged, own.distances),
         "columns": columns,
         "changed": changed_sheet(real, columns),
-        **_compared(judged, dataset, columns),
+        "differences": differences,
+        **_compared(judged, dataset, columns, differences),
     }
 
 
@@ -196,7 +209,7 @@ class _Judged:
     queries: Clauses | MarginalSet
     answers: Mapping[str, Answers | TableAnswers]
     records: RecordAnswers | TableAnswers | None
-    figures: Callable[[], Mapping[str, ColumnFigures]]
+    figures: Callable[[Sequence[tuple[str, str]]], NonPrivateNumbers]
 
     @classmethod
     def of_release(cls, finished: SyntheticRelease) -> _Judged:
@@ -205,10 +218,17 @@ class _Judged:
         queries = job.workload.clauses if marginals is None else marginals
         answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
 
-        def figures() -> Mapping[str, ColumnFigures]:
+        def figures(pairs: Sequence[tuple[str, str]]) -> NonPrivateNumbers:
             if finished.synthetic is None:
-                return {}
-            return {name: ColumnFigures.of(*column) for name, column in finished.numbers().items()}
+                return NonPrivateNumbers()
+            numbers = finished.numbers()
+            apart = {
+                (one, other): ColumnFigures.of(numbers[other][0] - numbers[one][0], numbers[one][1]).mean
+                for one, other in pairs
+                if numbers
+            }
+            columns = {name: ColumnFigures.of(*column) for name, column in numbers.items()}
+            return NonPrivateNumbers(columns=columns, differences=apart)
 
         records = answers_of_records(finished)
         return cls(job.schema, job.workload, queries, answers, records, figures)
@@ -225,7 +245,12 @@ class _Judged:
         else:
             answers |= {"zeros": RecordAnswers(_zeros(schema)), "uniform": UniformAnswers()}
         return cls(
-            schema, workload, workload.queries, answers, own, lambda: numeric_figures(own.dataset).columns
+            schema,
+            workload,
+            workload.queries,
+            answers,
+            own,
+            lambda pairs: numeric_figures(own.dataset, pairs),
         )
 
 
@@ -294,7 +319,31 @@ def _distances(judged: _Judged, distances: tuple[float, ...]) -> dict[str, Any] 
     }
 
 
-def _compared(judged: _Judged, dataset: PrivateDataset, columns: Mapping[str, Any]) -> dict[str, Any]:
+def _neighbours(schema: Schema) -> list[tuple[str, str]]:
+    """Return the pairs of columns that follow each other in an `ordered` rule."""
+    rules = [pairwise(rule.form.attributes) for rule in schema.rules if isinstance(rule.form, Ordering)]
+    return list(dict.fromkeys(chain.from_iterable(rules)))
+
+
+def _differences(schema: Schema, real: NonPrivateNumbers, own: NonPrivateNumbers) -> list[dict[str, Any]]:
+    """Return the mean differences within ordered pairs of columns, dates in days; the one that is furthest off first."""
+    found = []
+    for pair, mean in real.differences.items():
+        synthetic = own.differences.get(pair)
+        if mean is not None and synthetic is not None:
+            days = schema.attributes[schema.index(pair[0])].date_format is not None
+            both = [number / _DAY for number in (mean, synthetic)] if days else [mean, synthetic]
+            unit = "days" if days else None
+            found.append({"columns": list(pair), "unit": unit, "real": both[0], "synthetic": both[1]})
+    return sorted(found, key=lambda one: abs(one["synthetic"] - one["real"]) / -max(abs(one["real"]), 1e-9))
+
+
+def _compared(
+    judged: _Judged,
+    dataset: PrivateDataset,
+    columns: Mapping[str, Any],
+    differences: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
     """Return the weakest figures, scores from 0 to 100 of columns and pairs, and what the table lacks; None without records."""
     if judged.records is None:
         return {"weakest": None, "scores": None, "unseen": None}
@@ -303,7 +352,7 @@ def _compared(judged: _Judged, dataset: PrivateDataset, columns: Mapping[str, An
         for sets in compared_columns(judged.schema)
     )
     return {
-        "weakest": weakest_sheet(judged.schema, pairs, columns),
+        "weakest": weakest_sheet(judged.schema, pairs, columns, differences),
         "scores": score_sheet(judged.schema, ones, pairs),
         "unseen": unseen_sheet(judged.schema, ones, pairs),
     }
@@ -352,9 +401,12 @@ def _rule_against(schema: Schema, places: Sequence[int], codes: Sequence[int]) -
 
 
 def weakest_sheet(
-    schema: Schema, pairs: Sequence[NonPrivateMarginal], columns: Mapping[str, Any]
+    schema: Schema,
+    pairs: Sequence[NonPrivateMarginal],
+    columns: Mapping[str, Any],
+    differences: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return the pair whose association is furthest off, and the mean that is, real beside synthetic.
+    """Return the association, mean, difference, and share within a group that are furthest off, real beside synthetic.
 
     Parameters
     ----------
@@ -364,6 +416,8 @@ def weakest_sheet(
     columns
         Figures of the numeric columns, as of `evaluate`. Of means that are more than `NOTABLE` sampling errors off the one with
         the largest percentage is taken; where there are none, that with the most sampling errors.
+    differences
+        Mean differences of ordered columns, the one that is furthest off first.
     """
     lost = []
     for one in pairs:
@@ -384,22 +438,69 @@ def weakest_sheet(
             mean = {"column": name, "real": real, "synthetic": own, "sampling_errors": apart}
             far = 0.0 if apart <= NOTABLE else inf if percent is None else abs(percent)
             off.append(((far, apart), {**mean, "percent": percent}))
-    found = [max(some, key=lambda one: one[0])[1] if some else None for some in (lost, off)]
-    return {"pair": found[0], "mean": found[1], "words": _weakest_in_words(*found), "advice": ADVICE}
+    shares = [(abs(one.share.real - one.share.own), one) for one in pairs if one.share is not None]
+    pair, mean, share = (
+        max(some, key=lambda one: one[0])[1] if some else None for some in (lost, off, shares)
+    )
+    weakest = {
+        "pair": pair,
+        "mean": mean,
+        "difference": differences[0] if differences else None,
+        "share": None if share is None else _share(schema, share),
+    }
+    named = {*(pair["columns"] if pair else ()), *([mean["column"]] if mean else ())}
+    skewed = any(_is_skewed(both["real"]) for name, both in columns.items() if name in named)
+    return {
+        **weakest,
+        "words": _weakest_in_words(weakest),
+        "advice": ADVICE.format(LOWER_END if skewed else ""),
+    }
 
 
-def _weakest_in_words(pair: Mapping[str, Any] | None, mean: Mapping[str, Any] | None) -> list[str]:
+def _is_skewed(figures: Mapping[str, Any]) -> bool:
+    """Return whether few large numbers decide a mean: it lies beyond the upper quartile, or far from the median."""
+    if figures["quartiles"] is None:
+        return False
+    low, middle, high = figures["quartiles"]
+    return bool(figures["mean"] - middle > (high - low) / 4)
+
+
+def _share(schema: Schema, pair: NonPrivateMarginal) -> dict[str, Any]:
+    found = cast("NonPrivateShare", pair.share)
+    named = [
+        {"column": attribute.name, "value": attribute.label(code)}
+        for attribute, code in zip(
+            (schema.attributes[place] for place in pair.attributes), found.codes, strict=True
+        )
+    ]
+    group, value = named if found.group == 0 else named[::-1]
+    return {"group": group, "value": value, "rows": found.rows, "real": found.real, "synthetic": found.own}
+
+
+def _weakest_in_words(weakest: Mapping[str, Any]) -> list[str]:
     words = []
-    if pair is not None:
+    if (pair := weakest["pair"]) is not None:
         words.append(
             f"weakest pair: {' x '.join(pair['columns'])}, {pair['measure']} {pair['real']:.2f} in the table, "
             f"{pair['synthetic']:.2f} in the release"
         )
-    if mean is not None:
+    if (mean := weakest["mean"]) is not None:
         percent = "" if mean["percent"] is None else f"{mean['percent']:+.1f} %, "
         words.append(
             f"weakest mean: {mean['column']}, {mean['real']:,.6g} in the table, {mean['synthetic']:,.6g} in the release "
             f"({percent}{mean['sampling_errors']:.1f} times its sampling error)"
+        )
+    if (apart := weakest["difference"]) is not None:
+        unit = "" if apart["unit"] is None else f" {apart['unit']}"
+        words.append(
+            f"weakest difference: {' to '.join(apart['columns'])}, {apart['real']:,.4g}{unit} in the table, "
+            f"{apart['synthetic']:,.4g} in the release"
+        )
+    if (share := weakest["share"]) is not None:
+        value, group = (f"{one['column']} = {one['value']}" for one in (share["value"], share["group"]))
+        words.append(
+            f"weakest share: {value} among {group} ({share['rows']:,} rows), {share['real']:.1%} in the table, "
+            f"{share['synthetic']:.1%} in the release"
         )
     return words
 

@@ -51,7 +51,7 @@ from dpopt.releases.public_population.population import (
 )
 from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.solver_choice import require_solver
-from dpopt.schema.finer import fixed_by_rules
+from dpopt.schema.finer import fixed_by_rules, rough_differences
 from dpopt.schema.schema import Schema
 
 TIE = 1.25
@@ -498,12 +498,14 @@ def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list
     predicted = (statement.get("predicted") or {}).get("verdict")
     weights = statement.get(WEIGHTS_BECAUSE)
     unasked = None if weights is None else f"note: distinct records with weights are written: {weights}"
+    rough = rough_differences(schema)
     found = (
         delta_warning(plan),
         size_note(plan),
         density_note(plan, statement),
         unasked,
         _fixed_note(schema),
+        None if rough is None else f"note: {rough}",
         None if predicted is None else AccuracyWarning(predicted),
     )
     return [remark for remark in found if remark is not None]

@@ -193,7 +193,10 @@ class SyntheticRelease(Shown):
         return frame
 
     def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each."""
+        """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each.
+
+        Dates are seconds since 1970-01-01.
+        """
         if self.job.schema.is_binary:
             return {}  # and no matrix of all cells is made
         written, weights = written_table(self.job, self.written)
@@ -201,7 +204,7 @@ class SyntheticRelease(Shown):
         drawn, _ = drawn_values(self.values, self.record_schema, written, weights)
         found = {}
         for place, attribute in enumerate(self.record_schema.attributes):
-            if attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None:
+            if attribute.kind is AttributeKind.NUMERIC:
                 by_code = np.append(attribute.representatives, np.nan)  # a missing value has the last code
                 found[attribute.name] = (drawn.get(place, by_code[written[:, place]]), shares)
         return found

@@ -312,7 +312,7 @@ class NonPrivateNumbers:
     repairs: OnInvalid = OnInvalid.ERROR
     columns: Mapping[str, ColumnFigures] = field(default_factory=dict)
     changed: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
-    differences: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    differences: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
 
 
 def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = ()) -> NonPrivateNumbers:

@@ -23,6 +23,31 @@ from dpopt.schema.schema import Schema
 Numbers = NDArray[np.float64]
 MOST_UNSEEN = 10
 """Values, or pairs of values, that synthetic records have and the table has not: how many are listed."""
+LEAST_GROUP = 100, 0.01
+"""Records, and part of all, that a group has at least whose shares are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivateShare:
+    """The share of a value within a group that has another one; publishing it would reveal something about records.
+
+    Attributes
+    ----------
+    group : int
+        Which of the two columns has the group's value: 0 or 1.
+    codes : (int, int)
+        Of the two columns.
+    rows : int
+        Records of the table in the group.
+    real, own : float
+        The share in the group, of the table's and of the synthetic records; 0 where the group has none.
+    """
+
+    group: int
+    codes: tuple[int, int]
+    rows: int
+    real: float
+    own: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +74,8 @@ class NonPrivateMarginal:
         Shares, (n,) or (n, m), where they were asked for.
     unseen : tuple of (tuple of int, float)
         The most frequent values of synthetic records that no record of the table has: their codes, and the share of records.
+    share : NonPrivateShare or None
+        Of two columns: the one furthest off, within groups of at least `LEAST_GROUP`.
     """
 
     attributes: tuple[int, ...]
@@ -62,6 +89,7 @@ class NonPrivateMarginal:
     real: Numbers | None = None
     own: Numbers | None = None
     unseen: tuple[tuple[tuple[int, ...], float], ...] = ()
+    share: NonPrivateShare | None = None
 
 
 def compare_marginals(
@@ -147,7 +175,26 @@ def _compared(
         real=kept[0],
         own=kept[1],
         unseen=_unseen(real, own),
+        share=_furthest_share(real, own, rows),
     )
+
+
+def _furthest_share(real: Numbers, own: Numbers, rows: int) -> NonPrivateShare | None:
+    """Return the share of a code within those of a code of the other column that is furthest off; None if no group is large."""
+    found = []
+    for group in (0, 1):
+        whole, own_whole = real.sum(axis=1 - group, keepdims=True), own.sum(axis=1 - group, keepdims=True)
+        large = whole * rows >= max(LEAST_GROUP[0], LEAST_GROUP[1] * rows) - 0.5
+        shares = [
+            np.divide(part, total, out=np.zeros_like(part), where=large & (total > 0))
+            for part, total in ((real, whole), (own, own_whole))
+        ]
+        if large.any():
+            place = np.unravel_index(int(np.abs(shares[0] - shares[1]).argmax()), real.shape)
+            codes = int(place[0]), int(place[1])
+            size = round(float(whole.ravel()[codes[group]]) * rows)
+            found.append(NonPrivateShare(group, codes, size, *(float(share[codes]) for share in shares)))
+    return max(found, key=lambda one: abs(one.real - one.own)) if found else None
 
 
 def _unseen(real: Numbers, own: Numbers) -> tuple[tuple[tuple[int, ...], float], ...]:

@@ -112,6 +112,31 @@ def fixed_by_rules(schema: Schema) -> list[str]:
     return [name for name in names if name in fixed]
 
 
+def rough_differences(schema: Schema) -> str | None:
+    """Return a note on lengths of time and other differences, which bins make rough; None where nothing suggests any.
+
+    Examples
+    --------
+    >>> from dpopt.schema import Rule, ordered
+    >>> ages = tuple(Attribute(name, AttributeKind.NUMERIC, edges=(0, 10, 20)) for name in "ab")
+    >>> rough_differences(Schema(ages)) is None
+    True
+    >>> rough_differences(Schema(ages, rules=(Rule(ordered(["a", "b"], by="representative")),)))[:28]
+    "differences between 'a', 'b'"
+    """
+    columns = [one.name for one in schema.attributes if one.date_format is not None]
+    columns = columns if len(columns) > 1 else []
+    for rule in schema.rules:
+        columns += rule.form.attributes if isinstance(rule.form, Ordering) else ()
+    if not columns:
+        return None
+    return (
+        f"differences between {', '.join(map(repr, dict.fromkeys(columns)))}, such as lengths of time, are kept as roughly as "
+        "their bins are wide, and may be far off on average; if readers need them, add a column of the difference to the table, "
+        "such as days of a stay"
+    )
+
+
 def _of_several_numbers(schema: Schema) -> list[int]:
     if schema.is_binary:
         return []

@@ -227,10 +227,10 @@ def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_va
         "counted": 55,
         "synthetic": 35,
     }
+    in_words = "1 of 4 values of {} lay outside its range and were counted in its end bins"
     assert clipped["changed"]["words"] == [
-        "1 of 4 values of income lay outside its range and were counted in its end bins: mean 280 in the file, 55 as counted, "
-        "35 in the release",
-        "1 of 4 values of day lay outside its range and were counted in its end bins",
+        f"{in_words.format('income')}: mean 280 in the file, 55 as counted, 35 in the release",
+        in_words.format("day"),
     ]
     text = pd.concat([numbers, pd.DataFrame({"income": ["much"], "day": ["none"]})])
     replaced = found(text, "other")

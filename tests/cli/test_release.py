@@ -218,14 +218,16 @@ def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
 def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path))
     found = json.loads(succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--json"))
-    expected = "private note queries max_error mean_error worst_query baselines columns changed marginals weakest scores unseen"
+    expected = "private note queries max_error mean_error worst_query baselines columns changed differences marginals weakest "
+    expected += "scores unseen"
     assert set(found) == set(words(expected))
     assert set(found["baselines"]) == {"zeros", "uniform"}
     assert set(found["baselines"]["zeros"]) == {"max_error", "mean_error"}
     text = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv")
     assert "53 queries (NOT private)" in text
     assert text.startswith("score (NOT private): ")
-    assert text.splitlines()[1:4] == [*found["weakest"]["words"], found["weakest"]["advice"]]
+    head = [*found["weakest"]["words"], found["weakest"]["advice"]]
+    assert text.splitlines()[1 : 1 + len(head)] == head
     assert f"{found['max_error']:.4f}" in text
     assert f"worst query: {found['worst_query']}" in text
 

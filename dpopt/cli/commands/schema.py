@@ -144,20 +144,26 @@ def check(
     from dpopt.private.evaluation import broken_rows, numeric_figures
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.releases.rule_conflicts import feasible_record
+    from dpopt.schema.finer import rough_differences
     from dpopt.schema.schema import Schema
 
     declared = Schema.read(schema)
     feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     draft = "; a draft, not reviewed yet" if declared.draft else ""
     summary = f"{visible(str(schema))}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
+    rough = rough_differences(declared)
     if table is None:
         console().print(summary)
         for number, rule in enumerate(declared.rules, start=1):
             named = f"{rule.name}: " if rule.name else ""
             console().print(f"{number}. {named}{rule.describe()}")
+        if rough is not None:
+            console().print(f"note: {visible(rough)}")
         return
     dataset, fit = fit_of_table(table, declared, reading.reading(declared))
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     report_broken_rules(report, all_rows=fit.counted == fit.rows)
+    if rough is not None:
+        console().print(f"note: {visible(rough)}")

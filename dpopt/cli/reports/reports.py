@@ -380,8 +380,6 @@ def report_errors(errors: Mapping[str, Any]) -> None:
             f"total variation of {found['marginals']:,} marginals: {found['mean_distance']:.4f} on average, at most "
             f"{found['largest_distance']:.4f} ({' x '.join(found['largest_of'])})"
         )
-    if errors.get("unseen"):
-        _print_unseen(errors["unseen"])
     if errors.get("columns"):
         rows = [
             (
@@ -394,6 +392,16 @@ def report_errors(errors: Mapping[str, Any]) -> None:
         ]
         headings = ("column", "", "mean", "quartile", "median", "quartile")
         print_table(headings, rows, title="numeric columns (NOT private)")
+    if errors.get("differences"):
+        differences = [
+            (" to ".join(one["columns"]), _figure(one["real"]), _figure(one["synthetic"]), one["unit"] or "")
+            for one in errors["differences"]
+        ]
+        print_table(
+            ("ordered columns", "real", "synthetic", ""), differences, title="mean differences (NOT private)"
+        )
+    if errors.get("unseen"):
+        _print_unseen(errors["unseen"])
 
 
 def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:

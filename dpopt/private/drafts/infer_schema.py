@@ -28,6 +28,7 @@ from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.private.tables.dataset import Progress
+from dpopt.schema.finer import rough_differences
 from dpopt.schema.schema import (
     LARGEST_SIZE,
     READING_KEYS,
@@ -309,14 +310,11 @@ def infer_schema(
     }
     if any(one.edges and one.date_format is None for one in attributes):
         notes.append(f"ends of numbers: {spoken(ENDS)}.")
-    if sum(one.date_format is not None for one in attributes) > 1:
-        notes.append(
-            "there are several dates: the time between two of them is kept as roughly as their bins are wide; if readers need "
-            "it, add a column of the difference to the table, such as days of a stay"
-        )
-        notes += _dates_in_order(source, attributes)
+    drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
+    if (rough := rough_differences(drafted)) is not None:
+        notes += [rough, *_dates_in_order(source, attributes)]
     return SchemaDraft(
-        Schema(tuple(attributes), draft=True, reading=tuple(declared.items())),
+        drafted,
         tuple(reviews),
         tuple(notes),
         counts[0].rows,
