@@ -1,7 +1,7 @@
 """Arguments that are checked before anything is done: their names, their types and the members of choices.
 
 Every refusal is an `ArgumentError` that names the function, the argument and what is expected. Values are never shown, except
-those of choices.
+those of choices, and texts that are numbers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import enum
 import functools
 import inspect
 import os
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -171,7 +172,46 @@ def check_types(called: str, given: Mapping[str, object], expected: Mapping[str,
         if not _is(value, expected.get(name, Any)):
             raise ArgumentError(
                 f"{called}({name}=...): found {_of_type(value)}; expected {_in_words(expected[name])}"
+                f"{_advice(value, expected[name])}"
             )
+        if isinstance(value, str | os.PathLike) and (fault := _no_path(os.fspath(value))):
+            raise ArgumentError(
+                f"{called}({name}=...): found {fault}, which no name and no path holds; leave it out"
+            )
+
+
+def _no_path(text: str | bytes) -> str:
+    """Return what a text holds that no operating system takes in a path; nothing if there is nothing of the kind."""
+    try:
+        return "the sign NUL" if b"\0" in os.fsencode(text) else ""
+    except UnicodeEncodeError:
+        return "half of a surrogate pair"
+
+
+def plain_number(text: str, *, whole: bool) -> str | None:
+    """Return a number as it is to be written, where a text has it with a decimal comma or with signs between thousands.
+
+    Examples
+    --------
+    >>> plain_number("0,5", whole=False), plain_number("45.000", whole=True), plain_number("4.5", whole=True)
+    ('0.5', '45000', None)
+    """
+    plain = re.sub("[., _']", "", text) if whole else text.replace(",", ".", 1).replace(" ", "")
+    form = r"-?\d{1,3}([., _']\d{3})*|-?\d+" if whole else r"-?\d+([.,]\d+)?(e-?\d+)?"
+    return plain if re.fullmatch(form, text if whole else plain) else None
+
+
+def _advice(value: object, hint: Any) -> str:
+    """Return what to write in place of a text that is a number, or of the JSON form of an object."""
+    wanted = [typing.get_origin(one) or one for one in typing.get_args(hint) or (hint,)]
+    if isinstance(value, str) and (float in wanted or int in wanted):
+        plain = plain_number(value.strip(), whole=float not in wanted)
+        return "" if plain is None else f". Write {plain}, without quotes"
+    if isinstance(value, Mapping):
+        for kind in wanted:
+            if hasattr(kind, "from_json"):
+                return f"; use dpopt.{kind.__name__}.from_json(...)"
+    return ""
 
 
 def types_of(kind: type) -> dict[str, Any]:

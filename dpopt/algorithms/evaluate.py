@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, pairwise
 from math import inf
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -42,6 +43,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.folder_files import PLAN
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Encoding
 from dpopt.schema.attribute import AttributeKind
@@ -128,6 +130,7 @@ def evaluate(
     (0.25, {'smoker': 75.0})
     """
     if schema is None:
+        refuse_swapped(release, table)
         finished = finished_release(release)
         judged = _Judged.of_release(finished)
         dataset = dataset_of(finished.job, table, reading=reading, engine=engine)
@@ -198,6 +201,15 @@ def _read(
     if isinstance(table, PrivateDataset):
         return table
     return read_by(table, schema, how, engine)
+
+
+def refuse_swapped(release: object, table: object) -> None:
+    """Refuse, by PlanError, a table where a release folder is expected, and the folder where the table is."""
+    given = [Path(one) if isinstance(one, str | os.PathLike) else None for one in (release, table)]
+    if given[0] is not None and given[1] is not None and given[0].is_file() and (given[1] / PLAN).is_file():
+        raise PlanError(
+            f"the release folder comes first, then the table: {given[1]} {given[0]}; they seem to be swapped"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,6 @@ import functools
 import inspect
 import itertools
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ import typer.core
 
 from dpopt.algorithms.options import AUTO, Option, Options
 from dpopt.algorithms.registry import OPTIONS, options_named
+from dpopt.arguments import plain_number
 from dpopt.errors import DpoptError, DpoptWarning, PrivateDataError, in_shell
 
 
@@ -308,10 +308,8 @@ def _number_of(kind: type[float | int]) -> Callable[[str], float]:
             return kind(text)
         except ValueError:
             what = "a whole number such as 10000" if kind is int else "a number such as 1.5"
-            plain = text.replace(",", "" if kind is int else ".", -1 if kind is int else 1).replace(" ", "")
-            hint = (
-                f": write {plain}" if plain != text and re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", plain) else ""
-            )
+            plain = plain_number(text.strip(), whole=kind is int)
+            hint = "" if plain is None else f": write {plain}"
             raise typer.BadParameter(f"found {text!r}, expected {what}{hint}") from None
 
     return number

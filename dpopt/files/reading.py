@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -86,12 +87,22 @@ def read_bytes(
                 parts.append(part)
                 left -= len(part)
     except OSError as problem:
-        raise error(f"{place} cannot be read: {problem.strerror or problem}") from problem
+        near = neighbours(Path(path)) if isinstance(problem, FileNotFoundError) else ""
+        raise error(f"{place} cannot be read: {problem.strerror or problem}{near}") from problem
     except ValueError as problem:  # a NUL in the path
         raise error(f"{place} cannot be read: {problem}; expected the path of a file") from problem
     if not left:
         raise error(f"{place} has more than {most:,} bytes; it is no such file, or too large to be read")
     return b"".join(parts)
+
+
+def neighbours(path: Path, *, but: Collection[str] = ()) -> str:
+    """Return, for a file that is not there, that its folder is not, or which files have names like it, but for some endings."""
+    if not path.parent.is_dir():
+        return f": there is no folder {str(path.parent)!r}"
+    others = [other.name for other in path.parent.iterdir() if other.suffix.lower() not in but]
+    near = difflib.get_close_matches(path.name, others, n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def read_text(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> str:

@@ -29,6 +29,7 @@ SPREAD = 0.4
 WORTH = 2.0
 """A block is halved if it holds so many standard deviations of the noise of a half."""
 _FEWEST, _POINTS, _AT_ONCE = 0.5, 256, 1_000_000
+_SPANS = (1e-290, 1e290)
 _Numbers = NDArray[np.float64]
 _Whole = NDArray[np.int64]
 
@@ -130,7 +131,9 @@ class ColumnBlocks:
             right[0] *= TAIL
         left[0], right[-1] = right[0], left[-1]
         flatter = np.where(np.abs(left) < np.abs(right), left, right)
-        return np.clip(np.where(left * right > 0, flatter * width, 0.0), -STEEPEST, STEEPEST)
+        return np.clip(
+            np.where(np.sign(left) * np.sign(right) > 0, flatter * width, 0.0), -STEEPEST, STEEPEST
+        )
 
     def drawn(self, codes: NDArray[np.int32], weights: _Numbers, seed: int) -> _Numbers:
         """Return a number for each record, (r,), within its bin; NaN for missing values.
@@ -163,8 +166,10 @@ class ColumnBlocks:
         sums, number_at = np.zeros(rows.size), self._numbers_of(bins)
         for point in range(points):
             part = (upto - before - own + own * ((point + 0.5) / points)) / total
-            sums += number_at(np.clip(part, 0.0, 1.0))
-        found[rows] = self._settled(bins, sums / points, rounding[: rows.size])
+            sums += (
+                number_at(np.clip(part, 0.0, 1.0)) / _POINTS
+            )  # a power of two: exact, and no sum overflows
+        found[rows] = self._settled(bins, sums / points * _POINTS, rounding[: rows.size])
         return found
 
     def _numbers_of(self, bins: _Whole) -> Callable[[_Numbers], _Numbers]:
@@ -192,16 +197,21 @@ class ColumnBlocks:
         low, high = edges[bins], edges[bins + 1]
         if self.attribute.integer:
             return np.clip(np.floor(numbers + rounding), low, high - 1)
-        digits = 3 - np.floor(np.log10(high - low)).astype(np.int64)
-        power = 10.0 ** np.abs(digits)
-        short = np.where(digits > 0, np.round(numbers * power) / power, np.round(numbers / power) * power)
+        digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
+        up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        short = np.round(numbers * up / down) / up * down
         top = np.where(bins == edges.size - 2, high, np.nextafter(high, low))
         fits = (short >= low) & (short <= top)
         return np.where(fits, short, np.clip(numbers, low, top)) + 0.0
 
 
 def _width(low: _Numbers, high: _Numbers, wide: NDArray[np.bool_]) -> _Numbers:
-    return np.asarray(np.where(wide, scaled(high) - scaled(low), high - low))
+    return np.asarray(np.where(wide, scaled(high) - scaled(low), _span(low, high)))
+
+
+def _span(low: _Numbers, high: _Numbers) -> _Numbers:
+    """Return high - low, between limits of which neither the inverse nor a multiple overflows."""
+    return np.asarray(2 * np.clip(high / 2 - low / 2, *_SPANS))
 
 
 def _law(near: _Numbers, own: _Numbers, beside: _Numbers, width: _Numbers) -> _Numbers:
@@ -231,9 +241,8 @@ def _law(near: _Numbers, own: _Numbers, beside: _Numbers, width: _Numbers) -> _N
 def _mass_below(points: _Numbers, low: _Numbers, high: _Numbers, tilts: _Numbers) -> _Numbers:
     """Return the share of each block below a point of it."""
     wide = are_wide(low, high)
-    part = np.where(
-        wide, (scaled(points) - scaled(low)) / (scaled(high) - scaled(low)), (points - low) / (high - low)
-    )
+    at, begin, end = (np.where(wide, scaled(one), one / 2) for one in (points, low, high))
+    part = (at - begin) / np.maximum(end - begin, np.finfo(np.float64).tiny)
     even = np.abs(tilts) < 1e-6
     safe = np.where(even, 1.0, tilts)
     return np.asarray(np.where(even, part, np.expm1(safe * part) / np.expm1(safe)))
@@ -245,4 +254,4 @@ def _number_below(share: _Numbers, low: _Numbers, high: _Numbers, tilts: _Number
     safe = np.where(even, 1.0, tilts)
     part = np.where(even, share, np.log1p(share * np.expm1(safe)) / safe)
     logs = unscaled(scaled(low) + part * (scaled(high) - scaled(low)))
-    return np.asarray(np.where(are_wide(low, high), logs, low + part * (high - low)))
+    return np.asarray(np.where(are_wide(low, high), logs, 2 * (low / 2 + part * (high / 2 - low / 2))))

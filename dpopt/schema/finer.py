@@ -39,7 +39,7 @@ def unscaled(numbers: _Numbers) -> _Numbers:
 def are_wide(low: _Numbers, high: _Numbers) -> NDArray[np.bool_]:
     """Return which intervals are divided on the logarithmic scale."""
     near, far = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-    return np.asarray(((low >= 0) | (high <= 0)) & (1 + far > _WIDE * (1 + near)))
+    return np.asarray(((low >= 0) | (high <= 0)) & ((1 + far) / _WIDE > 1 + near))
 
 
 def middles(low: _Numbers, high: _Numbers, *, whole: bool) -> _Numbers:

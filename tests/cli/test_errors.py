@@ -123,6 +123,8 @@ def test_files_that_are_not_there_or_no_files_are_named(tmp_path: Path) -> None:
     assert "holds no Parquet files" in refuse("release", tmp_path / "folder", *arguments[2:])
     arguments[3] = tmp_path / "none.json"
     assert "none.json' cannot be read: No such file or directory" in refuse(*arguments)
+    arguments[3] = tmp_path / "peple.csv"
+    assert "did you mean 'people.csv'?" in refuse(*arguments)
     arguments[3] = tmp_path
     assert "cannot be read: Is a directory" in refuse(*arguments)
 

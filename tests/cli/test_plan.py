@@ -233,6 +233,8 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
         ("--n 100 --epsilon=-1", "found -1.0, expected a finite number above 0. Give --epsilon 1"),
         ("--n 100 --epsilon 1 --delta 1", "found 1.0, expected a number between 0 and 1"),
         ("--n 100 --epsilon 1,5", "found '1,5', expected a number such as 1.5:"),
+        ("--n 45.000 --epsilon 1", "write 45000"),
+        ("--n 100 --epsilons 0,5", "did you mean 0.5?"),
         (
             "--algorithm dualquery --n 100 --rho 0.01 --rounds 90 --draws 90 --step 2",
             "T = 90, s = 90, eta = 2 cost epsilon =",

@@ -343,6 +343,11 @@ def test_of_many_missing_columns_a_few_are_named(table: Path) -> None:
     schema = Schema(tuple(Attribute(f"column {i}", AttributeKind.BOOLEAN) for i in range(9)))
     with pytest.raises(PrivateDataError, match="(?s)lacks 9 columns.*and 4 more"):
         read_table(table, schema)
+    table.write_text("x,y\n1,2\n")
+    with pytest.raises(PrivateDataError, match="^is this the schema of another table?"):
+        read_table(table, schema)
+    with pytest.raises(PrivateDataError, match="separated by commas; say so by separator="):
+        read_table(table, schema, TableReading(separator=";"))
 
 
 def test_given_names_must_fit_the_table(table: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -113,3 +115,25 @@ def test_a_bin_of_one_number_is_not_divided_and_very_many_bins_are_not_refused()
     assert dividable(Schema((numeric(0, 1, 2, integer=False),))) == [0]
     assert fine_limits(numeric(*range(0, 80_000, 2))).size <= MOST_CELLS + 1
     assert dividable(Schema.binary(5)) == []
+
+
+@pytest.mark.parametrize(
+    "edges", [(-1.7e308, 0, 1.7e308), (0, 1e-300, 1e300), (-1e-320, 0, 1e-320), (1e15, 1e15 + 50, 1e15 + 100)]
+)
+def test_ranges_near_the_ends_of_what_floats_hold_give_numbers_and_no_warning(
+    edges: tuple[float, ...],
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        blocks = ColumnBlocks.of(
+            Attribute("x", AttributeKind.NUMERIC, edges=edges), np.full(len(edges) - 1, 1000.0)
+        )
+        for _ in range(4):
+            chosen, cells = blocks.halves(3.0)
+            blocks = (
+                blocks.halved(chosen, cells, np.full((2, chosen.size), 500.0), 9.0) if chosen.size else blocks
+            )
+        codes = np.repeat(np.array([0, len(edges) - 2], dtype=np.int32), 30)
+        drawn = blocks.drawn(codes, np.ones(60), 1)
+    assert (drawn >= edges[0]).all()
+    assert (drawn <= edges[-1]).all()

@@ -236,6 +236,28 @@ def test_a_wrong_type_is_a_type_error_that_says_what_is_expected() -> None:
         dpopt.release(TABLE, SCHEMA, rows="many", **ASKED)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
+def test_a_text_that_no_path_holds_is_refused_in_words(wrong: str) -> None:
+    for call in (
+        lambda: dpopt.release(wrong, SCHEMA, **ASKED),
+        lambda: dpopt.release(TABLE, SCHEMA, out=wrong, **ASKED),
+        lambda: dpopt.infer_schema(wrong),
+        lambda: dpopt.BudgetLedger.create(wrong, epsilon=1.0),
+    ):
+        with pytest.raises(dpopt.errors.ArgumentError, match="which no name and no path holds"):
+            call()
+
+
+def test_what_was_meant_is_said(tmp_path: Path) -> None:
+    with pytest.raises(dpopt.errors.ArgumentError, match="Write 0.5, without quotes"):
+        dpopt.release(TABLE, SCHEMA, epsilon="0,5")  # type: ignore[arg-type]
+    with pytest.raises(dpopt.errors.ArgumentError, match=r"use dpopt.Schema.from_json"):
+        dpopt.release(TABLE, SCHEMA.to_json(), **ASKED)  # type: ignore[arg-type]
+    (tmp_path / "plan.json").touch()
+    with pytest.raises(dpopt.errors.PlanError, match="seem to be swapped"):
+        dpopt.evaluate(__file__, tmp_path)
+
+
 def test_type_checkers_see_the_same_keywords_with_the_same_types_as_a_release_takes() -> None:
     said = typing.get_type_hints(ReleaseTerms)
     assert {name: said[name] for name in said} == {

@@ -70,10 +70,12 @@ def evaluate(
     The table is read as the release read it; if it is now in another file, give --layout and its options.
     """
     from dpopt.algorithms.evaluate import evaluate as compare
+    from dpopt.algorithms.evaluate import refuse_swapped
     from dpopt.algorithms.release import read_again
     from dpopt.algorithms.replay import load
     from dpopt.cli.reports.reports import report_errors
 
+    refuse_swapped(folder, table)
     finished = load(folder)
     how = reading_now(lambda: finished.job, reading)
     errors = compare(finished, read_again(finished.job, table, engine=engine, reading=how))

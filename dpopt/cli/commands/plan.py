@@ -158,6 +158,11 @@ def _numbers(text: str) -> list[float]:
         raise PlanError(
             "--epsilons are positive numbers with a decimal point, and commas or blanks between them, such as 0.1,0.5,1; "
             f"found {text!r}"
+            + (
+                f"; did you mean {text.strip().replace(',', '.')}?"
+                if re.fullmatch(r"\s*0,\d+\s*", text)
+                else ""
+            )
         )
     return found
 

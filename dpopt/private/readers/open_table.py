@@ -5,7 +5,6 @@ Tables in the files of other programs: workbooks of Excel, and files of SPSS, St
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpopt.errors import PrivateDataError
+from dpopt.files.reading import neighbours
 from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.parquet_source import ParquetSource
@@ -254,7 +254,7 @@ def first_bytes(path: Path) -> bytes:
         with path.open("rb") as stream:
             start, mode = stream.read(64), os.fstat(stream.fileno()).st_mode
     except FileNotFoundError:
-        raise PrivateDataError(f"there is no file {str(path)!r}{_neighbours(path)}") from None
+        raise PrivateDataError(f"there is no file {str(path)!r}{neighbours(path, but=_NO_TABLES)}") from None
     except OSError as problem:
         raise unreadable(path, problem) from problem
     if not stat.S_ISREG(mode):
@@ -291,11 +291,3 @@ def _parts(folder: Path) -> list[Path]:
             "or the folder that holds them"
         )
     return parquet or texts
-
-
-def _neighbours(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f": there is no folder {str(path.parent)!r}"
-    others = [other.name for other in path.parent.iterdir() if other.suffix.lower() not in _NO_TABLES]
-    near = difflib.get_close_matches(path.name, others, n=2)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

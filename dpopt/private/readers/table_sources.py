@@ -280,6 +280,8 @@ def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
     if not absent:
         return [positions[name] for name in wanted]
     lines = [f"{source.title} lacks {counted(len(absent), 'column')} of the schema:"]
+    if len(source.names) > 1 and 2 * len(absent) > len(wanted) > 1:
+        lines.insert(0, "is this the schema of another table? Most of its columns are missing")
     for name in absent[:5]:
         near = [found for found in source.names if found.strip().casefold() == name.strip().casefold()]
         near = near or difflib.get_close_matches(name, source.names, n=3)
@@ -296,9 +298,9 @@ def _remedy(names: Sequence[str], wanted: int) -> str:
     if any("\r" in name for name in names):
         return "lines seem to end with carriage returns alone; end them with newlines"
     if len(names) == 1:
-        for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas")):
             if sign in names[0]:
-                return f"the columns seem to be separated by {word}; say so by --separator"
+                return f"the columns seem to be separated by {word}; say so by --separator, or under 'reading' in the schema"
     if len(names) == wanted:
         return (
             "rename the columns; or, if the table has no header line, give the names of its columns in order"
