@@ -49,9 +49,9 @@ def _outputs(source: str, names: dict[str, object], place: str) -> list[Cell]:
     from PIL import Image  # matplotlib brings it
 
     body = ast.parse(source).body
-    last = body.pop() if isinstance(body[-1], ast.Expr) and not source.rstrip().endswith(";") else None
+    last = body[-1] if isinstance(body[-1], ast.Expr) and not source.rstrip().endswith(";") else None
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        exec(compile(ast.Module(body, []), place, "exec"), names)  # noqa: S102  the cells are this checkout's own
+        exec(compile(ast.Module(body if last is None else body[:-1], []), place, "exec"), names)  # noqa: S102  the cells are this checkout's own
         value = None if last is None else eval(compile(ast.Expression(last.value), place, "eval"), names)  # noqa: S307
     found: list[Cell] = []
     if said.getvalue():
