@@ -52,7 +52,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "chosen": job.statement.get("chosen"),
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
         "privacy": {**privacy_statement(plan, outcome.ledger), **paid},
-        "accuracy": {**accuracy, **sections.pop("accuracy", {})},
+        "accuracy": {**accuracy, **sections.pop("accuracy", {}), **_two_way(job, outcome)},
         "records": None
         if outcome.records is None
         else _records(job, outcome.records, outcome.rows, output, sections),
@@ -68,6 +68,21 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "plan": plan.to_json(),
         "versions": job.statement.get("versions"),
     }
+
+
+def _two_way(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return the mean absolute noise of a count of two values together, the median over pairs; nothing if few were measured.
+
+    From the deviations of the noise, which are public. Fitted records are off by about this in frequent cells, by less in rare
+    ones.
+    """
+    if outcome.measured is None or job.schema.is_binary:
+        return {}
+    noise = [noise for pair, noise in outcome.measured().deviations.items() if len(pair) == 2]
+    if not noise or 2 * len(noise) < math.comb(len(job.schema), 2):
+        return {}
+    error = math.sqrt(2 / math.pi) * float(np.median(noise)) * (job.plan.size or 0)
+    return {"two_way": {"count_error": float(f"{error:.6g}"), "pairs": len(noise)}}
 
 
 def _records(

@@ -48,7 +48,7 @@ def readme_of(statement: Mapping[str, Any]) -> str:
     parts = [
         _heading(statement),
         _what_it_is(statement),
-        *map(_wrapped, repairs_in_words(statement)),
+        *map(_wrapped, [*repairs_in_words(statement), *two_way_in_words(statement)]),
         *_cost(statement),
         "FILES",
         *_files(statement, held),
@@ -80,6 +80,33 @@ def repairs_in_words(statement: Mapping[str, Any]) -> list[str]:
     return [
         words for repair, words in _REPAIRS.items() if repair in statement.get("on_invalid", "").split(",")
     ]
+
+
+TOLERABLE = 0.02
+"""What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
+
+
+def two_way_in_words(statement: Mapping[str, Any]) -> list[str]:
+    """Return how far counts of two values together are off, and what follows for shares within groups; from public noise alone.
+
+    Examples
+    --------
+    >>> two_way_in_words({"accuracy": {"two_way": {"count_error": 41.3}}})[0][:77]
+    'A count of two values together is typically off by about 41 records, less for'
+    """
+    found = statement["accuracy"].get("two_way")
+    if found is None:
+        return []
+    error, rows = (_two_digits(found["count_error"] / part) for part in (1, TOLERABLE))
+    said = (
+        f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
+        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} points."
+    )
+    return [said]
+
+
+def _two_digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):,.9g}"
 
 
 def citation(statement: Mapping[str, Any]) -> str:

@@ -240,7 +240,7 @@ def report_release(
 ) -> None:
     """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command."""
     from dpopt.accounting.budget import RECORD, protection
-    from dpopt.releases.readme import README
+    from dpopt.releases.readme import README, repairs_in_words, two_way_in_words
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
     held = statement["records"] or statement["answers"]
@@ -260,6 +260,8 @@ def report_release(
             "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
         )
     report_accuracy(statement["accuracy"])
+    for sentence in (*two_way_in_words(statement), *repairs_in_words(statement)):
+        out.print(f"note:       {sentence}")
     for line in _remarks(statement):
         out.print(line)
     if privacy["private"]:
