@@ -24,6 +24,8 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Encoding
 from dpopt.schema.dates import date_number
+from dpopt.schema.rules.builders import ordered
+from dpopt.schema.rules.rule import Rule
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, small_release, write_table
 from tests.strategies import clause_lists, naive_truth
@@ -245,6 +247,39 @@ def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_va
     assert dropped["columns"]["income"]["real"]["mean"] == 40
     assert dropped["changed"]["words"] == ["2 of 5 rows are not counted, and in none of these figures"]
     assert found(numbers[:3], "clip")["changed"] is None
+
+
+def test_differences_of_ordered_columns_and_shares_within_groups_are_named() -> None:
+    """Stays of 5 days become 40, and one without an end is left aside; of 200 yes among b, 50 are left. c has too few rows."""
+    form = "%Y-%m-%d"
+    edges = tuple(date_number(text, form) for text in ("2024-01-01", "2025-01-01"))
+    came, left = (
+        Attribute(name, AttributeKind.NUMERIC, edges=edges, missing="", date_format=form)
+        for name in ("came", "left")
+    )
+    group = Attribute("group", AttributeKind.CATEGORICAL, ("a", "b", "c"))
+    answer = Attribute("answer", AttributeKind.CATEGORICAL, ("no", "yes"))
+    rule = Rule(ordered(["came", "left"], by="representative"))
+    groups = ["a"] * 600 + ["b"] * 200 + ["c"] * 99
+    answers = ["no"] * 600 + ["yes"] * 200 + ["yes"] * 99
+    table = pd.DataFrame(
+        {"came": "2024-03-01", "left": ["2024-03-06"] * 898 + [""], "group": groups, "answer": answers}
+    )
+    rows = table.assign(left="2024-04-10", answer=["no"] * 600 + ["yes"] * 50 + ["no"] * 150 + ["no"] * 99)
+    found = evaluate(rows, table, schema=Schema((came, left, group, answer), rules=(rule,)))
+    apart = {"columns": ["came", "left"], "unit": "days", "real": 5, "synthetic": 40}
+    assert found["differences"] == [apart]
+    assert found["weakest"]["difference"] == apart
+    share = found["weakest"]["share"]
+    assert (share["value"], share["group"]) in (
+        ({"column": "answer", "value": value}, {"column": "group", "value": "b"}) for value in ("no", "yes")
+    )
+    assert (share["rows"], abs(share["real"] - share["synthetic"])) == (200, pytest.approx(0.75))
+    shares = f"{share['real']:.1%} in the table, {share['synthetic']:.1%} in the release"
+    assert found["weakest"]["words"][-2:] == [
+        "weakest difference: came to left, 5 days in the table, 40 in the release",
+        f"weakest share: answer = {share['value']['value']} among group = b (200 rows), {shares}",
+    ]
 
 
 @pytest.mark.parametrize("asked", ["marginals:2", "conjunctions:2,count=40,seed=1"])

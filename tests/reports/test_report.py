@@ -14,6 +14,7 @@ import pytest
 import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
+from dpopt.releases.readme import two_way_in_words
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -91,6 +92,23 @@ def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str])
     begin = pages[1].index('<section id="glance">')
     assert begin < pages[1].index("weakest pair: ") < pages[1].index('<section id="spent">')
     assert "weakest" not in pages[0]
+
+
+def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
+    finished: dpopt.SyntheticRelease, pages: tuple[str, str]
+) -> None:
+    """From the known noise alone: 50 times the mean absolute noise of a cell. Nothing without counts of pairs."""
+    noise = [one for pair, one in finished.measured().deviations.items() if len(pair) == 2]
+    error = (2 / np.pi) ** 0.5 * float(np.median(noise)) * 400
+    assert finished.statement["accuracy"]["two_way"] == {
+        "count_error": pytest.approx(error),
+        "pairs": len(noise),
+    }
+    (said,) = two_way_in_words(finished.statement)
+    rows = float(said.split("below about ")[1].split()[0].replace(",", ""))
+    assert rows == pytest.approx(50 * error, rel=0.05)
+    assert all(said in page for page in pages)
+    assert "two_way" not in released(workload="marginals:1").statement["accuracy"]
 
 
 def test_the_page_without_the_table_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
