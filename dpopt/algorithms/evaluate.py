@@ -31,7 +31,6 @@ from dpopt.private.evaluation import (
 from dpopt.private.marginal_comparison import (
     MOST_UNSEEN,
     NonPrivateMarginal,
-    NonPrivateShare,
     compare_marginals,
 )
 from dpopt.private.readers.open_table import AnyTable
@@ -431,7 +430,7 @@ def weakest_sheet(
     differences
         Mean differences of ordered columns, the one that is furthest off first.
     """
-    lost = []
+    lost: list[tuple[float, dict[str, Any]]] = []
     for one in pairs:
         numbers = one.correlation is not None and one.own_correlation is not None
         real = one.correlation if numbers else one.association
@@ -439,28 +438,32 @@ def weakest_sheet(
         if real is not None and own is not None:
             names = [schema.attributes[place].name for place in one.attributes]
             measure = "correlation of bins" if numbers else "Cramer's V"
-            pair = {"columns": names, "measure": measure, "real": real, "synthetic": own}
-            lost.append((abs(real - own) if numbers else real - own, pair))
-    off = []
+            both = {"columns": names, "measure": measure, "real": real, "synthetic": own}
+            lost.append((abs(real - own) if numbers else real - own, both))
+    off: list[tuple[tuple[float, float], dict[str, Any]]] = []
     for name, both in columns.items():
         real, own, sampling = both["real"]["mean"], both["synthetic"]["mean"], both["real"]["sampling"]
         if own is not None and sampling:
             percent = 100 * (own - real) / abs(real) if real else None
             apart = abs(own - real) / sampling
-            mean = {"column": name, "real": real, "synthetic": own, "sampling_errors": apart}
             far = 0.0 if apart <= NOTABLE else inf if percent is None else abs(percent)
-            off.append(((far, apart), {**mean, "percent": percent}))
-    shares = [(abs(one.share.real - one.share.own), one) for one in pairs if one.share is not None]
-    pair, mean, share = (
-        max(some, key=lambda one: one[0])[1] if some else None for some in (lost, off, shares)
-    )
+            found = {
+                "column": name,
+                "real": real,
+                "synthetic": own,
+                "sampling_errors": apart,
+                "percent": percent,
+            }
+            off.append(((far, apart), found))
+    pair = max(lost, key=lambda one: one[0])[1] if lost else None
+    mean = max(off, key=lambda one: one[0])[1] if off else None
     weakest = {
         "pair": pair,
         "mean": mean,
         "difference": differences[0] if differences else None,
-        "share": None if share is None else _share(schema, share),
+        "share": _share(schema, pairs),
     }
-    named = {*(pair["columns"] if pair else ()), *([mean["column"]] if mean else ())}
+    named = {*(pair["columns"] if pair else []), mean["column"] if mean else None}
     skewed = any(_is_skewed(both["real"]) for name, both in columns.items() if name in named)
     return {
         **weakest,
@@ -477,13 +480,14 @@ def _is_skewed(figures: Mapping[str, Any]) -> bool:
     return bool(figures["mean"] - middle > (high - low) / 4)
 
 
-def _share(schema: Schema, pair: NonPrivateMarginal) -> dict[str, Any]:
-    found = cast("NonPrivateShare", pair.share)
+def _share(schema: Schema, pairs: Sequence[NonPrivateMarginal]) -> dict[str, Any] | None:
+    shares = [(one.attributes, one.share) for one in pairs if one.share is not None]
+    if not shares:
+        return None
+    places, found = max(shares, key=lambda one: abs(one[1].real - one[1].own))
     named = [
-        {"column": attribute.name, "value": attribute.label(code)}
-        for attribute, code in zip(
-            (schema.attributes[place] for place in pair.attributes), found.codes, strict=True
-        )
+        {"column": schema.attributes[place].name, "value": schema.attributes[place].label(code)}
+        for place, code in zip(places, found.codes, strict=True)
     ]
     group, value = named if found.group == 0 else named[::-1]
     return {"group": group, "value": value, "rows": found.rows, "real": found.real, "synthetic": found.own}

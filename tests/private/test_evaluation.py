@@ -17,7 +17,13 @@ from dpopt.errors import SchemaError, WorkloadError
 from dpopt.private import evaluation as module
 from dpopt.private import evaluation as rule_report
 from dpopt.private.engines.open_dataset import open_dataset
-from dpopt.private.evaluation import NonPrivateErrors, broken_rows, non_private_errors, numeric_figures
+from dpopt.private.evaluation import (
+    NonPrivateErrors,
+    NonPrivateNumbers,
+    broken_rows,
+    non_private_errors,
+    numeric_figures,
+)
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading, parse_on_invalid
@@ -267,14 +273,14 @@ ROWS_OF_PEOPLE = [
 def test_numbers_of_columns_are_those_of_the_table_and_not_of_bins(engine: str, tmp_path: Path) -> None:
     table = tmp_path / "people.csv"
     table.write_text("\n".join(map(",".join, [("age", "pay", "town"), *ROWS_OF_PEOPLE])) + "\n")
-    found = numeric_figures(open_dataset(table, PEOPLE, engine=engine))
+    found = numeric_figures(open_dataset(table, PEOPLE, engine=engine)).columns
     assert list(found) == ["age", "pay"]
     assert (found["age"].mean, found["age"].quartiles, found["age"].missing) == (80 / 3, (3, 17, 60), 0.25)
     assert (found["pay"].mean, found["pay"].quartiles) == (1015.75 / 4, (-1.5, 7.25, 10.0))
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream"])
-def test_numbers_are_those_of_the_rows_that_are_counted_as_the_reading_repairs_them(
+def test_numbers_are_those_in_the_file_of_the_rows_that_are_counted_and_beside_them_what_was_counted(
     engine: str, tmp_path: Path
 ) -> None:
     rows = [*ROWS_OF_PEOPLE, ("90", "5000", "north"), ("1", "nonsense", "south")]
@@ -286,13 +292,16 @@ def test_numbers_are_those_of_the_rows_that_are_counted_as_the_reading_repairs_t
         )
         for how, schema in (("drop", PEOPLE), ("clip,drop", PEOPLE), ("clip,other", WITH_OTHER))
     )
-    assert dropped["age"].mean == 80 / 3
-    assert (clipped["age"].mean, clipped["pay"].mean) == (140 / 4, (1015.75 + 1000) / 5)
-    assert repaired["age"].mean == 141 / 5
-    assert repaired["pay"].mean == pytest.approx((1015.75 + 1000 + 4.5) / 6)
+    assert (dropped.columns["age"].mean, dropped.changed, dropped.rows, dropped.counted) == (80 / 3, {}, 6, 4)
+    for found, age in (clipped, 170 / 4), (repaired, 171 / 5):
+        assert (found.columns["age"].mean, found.columns["pay"].mean) == (age, (1015.75 + 5000) / 5)
+    assert clipped.changed == {"age": (1, 140 / 4), "pay": (1, (1015.75 + 1000) / 5)}
+    paid = pytest.approx((1015.75 + 1000 + 4.5) / 6)
+    assert repaired.changed == {"age": (1, 141 / 5), "pay": (2, paid)}
 
 
 def test_numbers_of_a_data_frame_are_read_too_and_of_codes_there_are_none() -> None:
     frame = pd.DataFrame({"age": [3, None, 60], "pay": [0.5, 2.5, 3.0], "town": ["north"] * 3})
-    assert numeric_figures(read_table(frame, PEOPLE))["pay"].mean == 2.0
-    assert numeric_figures(PrivateDataset.from_codes(PEOPLE, [np.zeros(3, dtype=np.uint8)] * 3)) == {}
+    assert numeric_figures(read_table(frame, PEOPLE)).columns["pay"].mean == 2.0
+    codes = PrivateDataset.from_codes(PEOPLE, [np.zeros(3, dtype=np.uint8)] * 3)
+    assert numeric_figures(codes) == NonPrivateNumbers()

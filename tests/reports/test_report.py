@@ -98,6 +98,7 @@ def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     finished: dpopt.SyntheticRelease, pages: tuple[str, str]
 ) -> None:
     """From the known noise alone: 50 times the mean absolute noise of a cell. Nothing without counts of pairs."""
+    assert finished.measured is not None
     noise = [one for pair, one in finished.measured().deviations.items() if len(pair) == 2]
     error = (2 / np.pi) ** 0.5 * float(np.median(noise)) * 400
     assert finished.statement["accuracy"]["two_way"] == {
