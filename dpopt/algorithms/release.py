@@ -33,7 +33,7 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
-from dpopt.releases.measured_size import PublicSize
+from dpopt.releases.measured_size import PublicSize, smallest_note
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
@@ -120,6 +120,8 @@ def release(
     how = _with_layout(chosen.reading, table, schema)
     form = _form(table, schema, how)
     check_density_known(chosen, schema, form)
+    if chosen.measures_size:
+        progress.note(smallest_note(chosen.budget()))
     account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
     with stage(progress, "reading the table"):
         dataset = read_by(table, schema, how, engine)

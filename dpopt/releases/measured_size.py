@@ -33,6 +33,8 @@ LEAST_DEVIATIONS = 2.0
 MARGIN = 3.0
 """Standard deviations above the measured number of records, where a promise holds for tables of at most so many: the table has
 more with probability 0.2 % under Gaussian noise and 0.8 % under Laplace noise."""
+WARNED_LEAST = 500
+"""From so many records on that a measured number must come to, a release warns before it measures."""
 WARNED_FROM = 0.02
 """From this share of the number of records on, its noise is worth a warning."""
 
@@ -175,6 +177,21 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
             "larger budget"
         )
     return PublicSize(min(max(number, 1), LARGEST_SIZE), budget)
+
+
+def smallest_note(budget: Budget) -> str:
+    """Return, before anything is spent, from which number of records on a release goes on that measures it first.
+
+    A detail, unless small tables would be refused.
+    """
+    deviation = SizeMeasurement.of(budget).deviation
+    least, safe = ceil(LEAST_DEVIATIONS * deviation), ceil((LEAST_DEVIATIONS + MARGIN) * deviation)
+    said = (
+        f"the number of records is measured first. A table of {safe:,} records or more is nearly certain to be released. If "
+        f"fewer than {least:,} are measured, the run ends, and the 1 % of the budget that this cost stays charged. For a "
+        "smaller table declare a fixed public number near it with --n0, or take a larger budget"
+    )
+    return f"warning: {said}" if least >= WARNED_LEAST else Detail(f"note: {said}")
 
 
 def measured_note(size: int, budget: Budget) -> str:

@@ -24,7 +24,7 @@ from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import BudgetError, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.releases.measured_size import MARGIN, measured_note
-from dpopt.releases.progress import Detail
+from dpopt.releases.progress import Detail, Progress
 from dpopt.schema.schema import Attribute, AttributeKind
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.exact_sanitizer_loss import symmetric
@@ -155,6 +155,27 @@ def test_noise_that_matters_is_a_warning(size: int, kind: str) -> None:
     assert text.startswith(f"{kind}: the number of records, {size:,}")
     assert ("--n0" in text) is (kind == "warning")
     assert isinstance(text, Detail) is (kind == "note")  # which is shown on demand
+
+
+@pytest.mark.parametrize(("epsilon", "kind", "least"), [(0.1, "warning", "1,063"), (1.0, "note", "116")])
+def test_the_smallest_table_is_said_before_anything_is_spent(epsilon: float, kind: str, least: str) -> None:
+    said: list[str] = []
+
+    class Heard(Progress):
+        def note(self, text: str) -> None:
+            said.append(text)
+
+    with (
+        mock.patch("dpopt.algorithms.release.read_by", side_effect=KeyboardInterrupt),  # before it is read
+        pytest.raises(KeyboardInterrupt),
+    ):
+        release(
+            frame(), SCHEMA, "marginals:1", algorithm="noise", epsilon=epsilon, delta=1e-9, progress=Heard()
+        )
+    (text,) = [one for one in said if "is measured first" in one]
+    assert text.startswith(f"{kind}: ")
+    assert f"If fewer than {least} are measured" in text
+    assert isinstance(text, Detail) is (kind == "note")
 
 
 def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
 from dpopt.cli.interruption import raise_again
@@ -20,15 +20,21 @@ from dpopt.releases.progress import Detail, Pace, Progress
 
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
+UNEVEN = frozenset({"fitting records"})
+"""Stages whose steps take unlike times, so that an estimate of what is left was up to three times off."""
+_MOVES, _SHARE = (
+    5,
+    0.25,
+)  # after so many moves, or from this share on, it is said how long a stage still takes
 
 
 class TerminalProgress(Progress):
     """Shows stages and rounds on standard error and keeps the seconds by stage.
 
-    On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and how
-    long it will take, so that a run of hours can be followed in the log of a batch system. `figure` says what the number
-    beside the rounds is; with `details` the reasons of what was chosen are shown. Each step also raises a Ctrl-C that was
-    swallowed.
+    On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and,
+    once that can be told, how long it will take, so that a run of hours can be followed in the log of a batch system.
+    `figure` says what the number beside the rounds is; with `details` the reasons of what was chosen are shown. Each
+    step also raises a Ctrl-C that was swallowed.
     """
 
     def __init__(self, *, quiet: bool = False, figure: str = "value", details: bool = True) -> None:
@@ -39,14 +45,13 @@ class TerminalProgress(Progress):
             TextColumn("{task.description:<22}"),
             BarColumn(bar_width=12),
             TextColumn("{task.fields[text]}"),
-            TextColumn("left"),
-            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[left]}"),
             console=self._console,
             transient=False,
             disable=quiet or not self._console.is_terminal,
         )
         self._task: TaskID | None = None
-        self._stage = ""
+        self._stage, self._moves = "", 0
         self._pace = Pace(0.0)
         self._line_before = 0.0
 
@@ -63,8 +68,8 @@ class TerminalProgress(Progress):
         """Show a new bar."""
         raise_again()
         super().begin(stage)
-        self._task = self._bars.add_task(stage, total=1.0, text="")
-        self._stage, self._line_before = stage, time.perf_counter()
+        self._task = self._bars.add_task(stage, total=1.0, text="", left="")
+        self._stage, self._line_before, self._moves = stage, time.perf_counter(), 0
         self._pace = Pace(self._line_before)
 
     def note(self, text: str) -> None:
@@ -98,16 +103,18 @@ class TerminalProgress(Progress):
         raise_again()
         if self._task is None:
             return
-        if self._console.is_terminal:
-            self._bars.update(self._task, completed=done, text=text)
-            return
         now = time.perf_counter()
         left = self._pace.seconds_left(done, now)
+        self._moves += 1
+        known = left is not None and self._stage not in UNEVEN and (self._moves >= _MOVES or done >= _SHARE)
+        waiting = f"{in_words(left)} left" if known and left is not None else ""
+        if self._console.is_terminal:
+            self._bars.update(self._task, completed=done, text=text, left=waiting)
+            return
         if now - self._line_before >= LINES_APART and done < 1.0:
             self._line_before = now
-            waiting = "" if left is None else f", {in_words(left)} left"
             self._console.print(
-                f"{self._stage}: {text or f'{done:.0%}'}{waiting}",
+                ", ".join(filter(None, [f"{self._stage}: {text or f'{done:.0%}'}", waiting])),
                 highlight=False,
                 markup=False,
                 soft_wrap=True,
@@ -117,7 +124,7 @@ class TerminalProgress(Progress):
         """Complete the bar, or print the stage's line."""
         super().end(stage)
         if self._task is not None:
-            self._bars.update(self._task, completed=1.0)
+            self._bars.update(self._task, completed=1.0, left="")
         if not self._console.is_terminal:
             self._console.print(f"{stage}: {self.seconds[stage]:.2f} s", highlight=False)
 
