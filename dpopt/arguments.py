@@ -42,7 +42,7 @@ def checked(function: _Function) -> _Function:
     6
     >>> double("3")
     Traceback (most recent call last):
-    dpopt.errors.ArgumentError: double(number=...): found a str; expected a number
+    dpopt.errors.ArgumentError: double(number=...): found a str; expected a number. Write 3, without quotes
     """
     signature = inspect.signature(function)
 
