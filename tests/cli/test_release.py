@@ -42,10 +42,10 @@ def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> N
     )  # long stages tell more
     assert list(reported) == [
         "warning",
+        "note",
         "reading the table",
         "counting records",
         "planning",
-        "note",
         "counting exact answers",
         "playing rounds",
         "writing records",

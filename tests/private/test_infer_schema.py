@@ -763,7 +763,8 @@ def test_workbooks_and_files_of_statistics_are_read_as_tables(tmp_path: Path) ->
     book.save(tmp_path / "t.xlsx")
     draft = infer_schema(tmp_path / "t.xlsx")
     assert [column.type for column in draft.columns] == ["categorical", "date", "numeric"]
-    assert draft.notes == ("the workbook has 2 sheets; the first, 'Sheet', is read",)
+    assert draft.notes[0] == "the workbook has 2 sheets; the first, 'Sheet', is read"
+    assert ["ends of numbers: Take" in note for note in draft.notes[1:]] == [True]
     assert read_table(tmp_path / "t.xlsx", draft.schema)._rows == 2
 
     frame = pd.DataFrame({"sex": [1.0, 2.0, 1.0], "age": [31.0, 40.0, np.nan]})
