@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.replay import replay
+from dpopt.releases.folder_files import write_json
 from dpopt.releases.readme import README
 from tests.kept_releases import convert
 from tests.kept_releases.make import RELEASES, SYNOPSES, answer
@@ -21,7 +22,12 @@ ANSWERS: dict[str, Any] = json.loads((MADE / "answers.json").read_text(encoding=
 def test_a_transcript_gives_the_records_that_it_gave(algorithm: str, tmp_path: Path) -> None:
     kept, again = convert.converted(MADE / algorithm, tmp_path), tmp_path / "again"
     replay(kept, again)
-    (again / README).unlink()  # these releases are older than it
+    (
+        again / README
+    ).unlink()  # these releases are older than it, and than the error of counts of two values together
+    stated = convert.read(again / "release.json")
+    stated["accuracy"].pop("two_way", None)
+    write_json(again / "release.json", stated)
     assert _files(kept) == _files(again)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import SchemaError
+from dpopt.schema import Rule, Schema, all_of, forbid, literal
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import (
     Amount,
@@ -23,6 +24,7 @@ from tests.circuits import (
     naive_truth,
     some,
 )
+from tests.tiny_runs import bits_schema
 
 SIZES = (2, 3, 4)
 RECORDS = every_record(SIZES)
@@ -169,3 +171,11 @@ def test_rules_that_do_not_fit_the_codes_of_a_record_are_refused() -> None:
         SMALL.check_against(np.array(SIZES[:2]))
     with pytest.raises(SchemaError, match="a rule gives 3 values to attribute number 1, which has 5 codes"):
         SMALL.check_against(np.array((2, 5, 4)))
+
+
+def test_records_without_a_code_that_rules_need_are_refused() -> None:
+    both = Rule(forbid(all_of(literal("a", "=", True), literal("b", "=", True))))
+    circuit = Schema(bits_schema(2).attributes, rules=(both,)).circuit()
+    assert circuit.broken_by(np.array([1, 1])) == circuit.names
+    with pytest.raises(SchemaError, match="2 of them at least"):
+        circuit.broken_by(np.array([1]))

@@ -169,10 +169,21 @@ class ThresholdCircuit:
         Returns
         -------
         true : (r, G) bool
+
+        Raises
+        ------
+        SchemaError
+            If records have fewer codes than the rules name: the compiled loop would read beyond them.
         """
         from dpopt.schema.rules.circuit_kernels import true_gates  # imports numba
 
         table = np.ascontiguousarray(records, dtype=np.int32)
+        named = int(self.term_attributes.max(initial=-1)) + 1
+        if table.ndim != 2 or table.shape[1] < named:
+            raise SchemaError(
+                f"records are an array of shape {table.shape}; expected a row for each record, with a code for each attribute, "
+                f"{named} of them at least, since rules name attribute number {named - 1}"
+            )
         result = np.zeros((table.shape[0], len(self)), dtype=np.bool_)
         true_gates(
             table,
