@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
@@ -54,9 +55,30 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     jit = cast("Callable[..., Callable[[Callable[P, R]], Callable[P, R]]]", numba.njit)
     try:
-        return jit(cache=True, **options)(function)
+        compiled = jit(cache=True, **options)(function)
     except RuntimeError:
         return jit(cache=False, **options)(function)
+    _one_process_at_a_time(compiled._cache)  # type: ignore[attr-defined]  # noqa: SLF001  numba has no public name for it
+    return compiled
+
+
+def _one_process_at_a_time(cache: Any) -> None:
+    """Let one process at a time read or write what is kept on disk of a kernel.
+
+    numba reads an index, chooses the name of a file, and writes both. Of two processes that compile different variants at once
+    one may find the code of the other under the name of its own, and would run it.
+    """
+
+    def alone(method: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any) -> Any:
+            from filelock import FileLock
+
+            with FileLock(Path(cache.cache_path) / "kernels.lock"):
+                return method(*args)
+
+        return called
+
+    cache.load_overload, cache.save_overload = alone(cache.load_overload), alone(cache.save_overload)
 
 
 @part

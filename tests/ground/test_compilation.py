@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 
 import numba
 import pytest
+from filelock import FileLock
 
 from dpopt.compilation import kernel
 
@@ -39,3 +43,18 @@ def test_a_kernel_is_compiled_without_cache_when_no_folder_is_writable(
 def test_importing_the_room_does_not_import_numba() -> None:
     code = "import sys, dpopt.queries; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_one_process_at_a_time_reads_and_writes_the_code_that_is_kept(tmp_path: Path) -> None:
+    source = tmp_path / "kernels.py"
+    source.write_text(
+        "from dpopt.compilation import kernel\n\n\n@kernel\ndef twice(number):\n    return 2 * number\n"
+    )
+    names = runpy.run_path(str(source))
+    (place := tmp_path / "__pycache__").mkdir(exist_ok=True)
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(place / "kernels.lock"):
+            found = pool.submit(names["twice"], 4)
+            assert not wait([found], timeout=0.5).done
+        assert found.result() == 8
+    assert list(place.glob("*.nbi"))
