@@ -73,7 +73,7 @@ def _one_process_at_a_time(cache: Any) -> None:
         def called(*args: Any) -> Any:
             from filelock import FileLock
 
-            with FileLock(Path(cache.cache_path) / "kernels.lock"):
+            with FileLock(Path(cache.cache_path) / "kernels.lock", is_singleton=True):
                 return method(*args)
 
         return called

@@ -51,7 +51,7 @@ def test_one_process_at_a_time_reads_and_writes_the_code_that_is_kept(tmp_path: 
         "from dpopt.compilation import kernel\n\n\n@kernel\ndef twice(number):\n    return 2 * number\n"
     )
     names = runpy.run_path(str(source))
-    (place := tmp_path / "__pycache__").mkdir(exist_ok=True)
+    place = Path(names["twice"]._cache.cache_path)
     with ThreadPoolExecutor(1) as pool:
         with FileLock(place / "kernels.lock"):
             found = pool.submit(names["twice"], 4)
