@@ -218,13 +218,8 @@ def _wrong_rows(entries: list[Entry], rows: list[list[str]]) -> list[str]:
         found.append("the table and the entries have other numbers")
     for entry, row in zip(entries, rows, strict=False):
         anchor = re.sub(r"[^a-z0-9 -]", "", f"{entry.number}. {entry.title}".lower()).replace(" ", "-")
-        fits = (
-            len(row) == 4
-            and row[1] == f"[{entry.title}]({GROUPS[entry.number[0]]}.md#{anchor})"
-            and entry.relation.startswith(row[2])
-            and all(row[2:])
-        )
-        found += [] if fits else [f"{entry.number}: its row has another title or relation"]
+        if row[1:] != [f"[{entry.title}]({GROUPS[entry.number[0]]}.md#{anchor})"]:
+            found.append(f"{entry.number}: its row has another title")
     return found
 
 
@@ -276,7 +271,7 @@ Change = Callable[[str], str]
     [
         (lambda page: page.replace("## C5.", "## C55."), "C55: expected C5"),
         (lambda page: page.replace("| D1 |", "| D7 |"), "the table and the entries"),
-        (lambda page: page.replace("| add-remove | the sum", "| both | the sum"), "C16: its row has another"),
+        (lambda page: page.replace("[Prefixes that grow]", "[Prefixes]"), "C16: its row has another"),
         (
             lambda page: page.replace("::test_they_are_measured_once", "::test_they_are_measured_twice"),
             "no test",
