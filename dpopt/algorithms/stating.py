@@ -323,7 +323,7 @@ def prepare(
     if (said := delta_said(terms)) is not None:
         progress.note(Detail(said))
     if workload is None:
-        with stage(progress, "choosing the workload"):
+        with stage(progress, "choosing what to count"):
             queries, said = usual_workload(declared, terms, terms.n0 if size is None else size)
         progress.note(Detail(said))
     else:

@@ -199,8 +199,8 @@ def measured_note(size: int, budget: Budget) -> str:
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
     said = (
-        f"the number of records, {size:,}, is measured with 1 % of the budget and a standard deviation of {deviation:,.3g} "
-        f"({100 * share:.2g} %). Answers are shares of it, and their relative error is as large"
+        f"the number of records, {size:,}, is private too: it is measured with 1 % of the budget, typically to "
+        f"{deviation:,.3g} records ({100 * share:.2g} %), and every count is off by as many per cent"
     )
     if share <= WARNED_FROM:
         return Detail(f"note: {said}")

@@ -659,11 +659,11 @@ def test_what_is_to_be_checked_is_said() -> None:
         return "; ".join([*draft.columns[0].check, draft.columns[0].why])
 
     skewed = [0] * 500 + [int(1.03**i) for i in range(200, 500)]
-    assert "skewed: the top bin" in said("cost", skewed)
+    assert "the wide top bin" in said("cost", skewed)
     assert "62% of them 0" in said("cost", skewed)
     assert "ends 0 and 100 come from the table: set public ones" in said("age", [*range(100), *range(100)])
     debts = [int(1.06**i) - 400 for i in range(100, 260)]
-    assert "and quantiles between them, come from the table: set public ones" in said("debt", debts)
+    assert "and all edges between them, come from the table: set public ones" in said("debt", debts)
     assert "values that occur: compare with the code book" in said("education", [1, 2, 3, 5] * 20)
     assert "code book" not in said("sex", ["f", "m"] * 20)
     assert "may be a survey weight" in said("PWGTP", [0.5 + i / 97 for i in range(200)])

@@ -182,8 +182,9 @@ people.csv does not fit the schema
     line 3: 120 lies outside [0, 100] (and 1 more row)
     line 6: 121 lies outside [0, 100]
     expected: a whole number in [0, 100]
-    what to do: Take the end that is publicly known. If a few values lie above it, on_invalid='clip' counts them in the top \
-bin; means become smaller. Widening the range to the table's largest value publishes it and spoils the mean
+    what to do: Take ends that are publicly known. If a few values lie beyond an end, on_invalid='clip' counts them in the \
+bin next to it, which moves the mean. Widening the range to the table's smallest or largest value publishes it and spoils the \
+mean
   column 'sex': 2 rows do not fit
     line 4: 'Female' is not a declared value
     line 6: ' M' is not a declared value; without the blanks around it, it would be 'M': strip the column

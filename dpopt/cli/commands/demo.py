@@ -60,7 +60,7 @@ def _demonstrate(place: Path) -> None:
             delta=1e-9,
             progress=progress,
         )
-    report_release(finished.statement, "release", "people.csv")
+    report_release(finished.statement, "release", "people.csv", details=False)
     out.print("\n$ dpopt evaluate release people.csv")
     report_errors(evaluate(finished, read_table(table, schema)))
     replay(folder, place / "again")

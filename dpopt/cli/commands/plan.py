@@ -137,12 +137,14 @@ def plan(
         chosen_for_them = made.explained["chosen"] is not None and terms.predict
         if details or compare or not chosen_for_them:
             report_plan(made.explained)
-        report_accuracy(made.explained["accuracy"])
-        typer.echo(made.protects)
-        if made.like_a_sample_of is not None:
-            typer.echo(
-                f"predicted mean errors are those of a random sample of {made.like_a_sample_of:,.0f} records"
-            )
+        report_accuracy(
+            made.explained["accuracy"],
+            made.plan.size,
+            len(made.asked.workload),
+            made.like_a_sample_of,
+            details=details,
+        )
+        typer.echo(f"protection: {made.protects}")
 
 
 def _numbers(text: str) -> list[float]:

@@ -83,7 +83,7 @@ def release(
             reading=how,
             **asdict(terms),
         )
-    _report(finished.statement, out, table, quiet=quiet)
+    _report(finished.statement, out, table, quiet=quiet, details=details or terms.delta is not None)
 
 
 @command("resume")
@@ -121,8 +121,8 @@ def _format_of(table: Path, reading: TableReading) -> str:
     return "parquet" if isinstance(open_table(table, reading), ParquetSource) else "csv"
 
 
-def _report(statement: Any, folder: Path, table: Path, *, quiet: bool) -> None:
+def _report(statement: Any, folder: Path, table: Path, *, quiet: bool, details: bool = True) -> None:
     if not quiet:
         from dpopt.cli.reports.reports import report_release
 
-        report_release(statement, folder, table)
+        report_release(statement, folder, table, details=details)

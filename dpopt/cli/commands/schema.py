@@ -14,7 +14,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.reports.reports import console, print_table
+from dpopt.cli.reports.reports import console, listed, print_table
 from dpopt.errors import counted, visible
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ schema_group = typer.Typer(
     help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 application.add_typer(schema_group, name="schema")
-
-
-_WIDE = 110  # characters of a terminal from which all columns of a review are shown; the page has them all
 
 
 def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | None) -> None:
@@ -79,8 +76,11 @@ def infer(
     bins: Annotated[int, "Bins per numeric column, about."] = 20,
     max_values: Annotated[int, "Most distinct values of a categorical column."] = 100,
     text: options.TextOptions,
+    details: Annotated[
+        bool, "Show every column, with examples and why it is drafted so, as the page beside the draft does."
+    ] = False,
 ) -> None:
-    """Draft a schema from TABLE, with a line for each column: what it is, why, and what to check.
+    """Draft a schema from TABLE, and say what to check of which columns.
 
     How a text file is written is guessed too, and declared in the draft. All of it is read off private data: review it
     before use.
@@ -95,30 +95,34 @@ def infer(
     said = [
         {
             "column": column.name,
-            "type": column.type,
+            "drafted as": f"{column.type}, {column.codes}" if column.codes else column.type,
             "distinct": f"{column.distinct:,}",
             "missing": f"{column.missing:,}" if column.missing else "",
-            "codes": column.codes,
             "examples": column.examples,
             "why": column.why,
-            "check": "; ".join(column.check),
+            "check": "; ".join(column.check) or (column.why if column.left_out else ""),
         }
         for column in drafted.columns
+        if details or column.check or column.left_out
     ]
     headings = [
-        one for one in said[0] if shown.width >= _WIDE or one not in {"distinct", "missing", "examples"}
+        "column",
+        "drafted as",
+        *(["distinct", "missing", "examples", "why"] if details else []),
+        "check",
     ]
-    print_table(
-        headings,
-        [[line[one] for one in headings] for line in said],
-        title=f"{drafted.title}: {drafted.rows:,} rows (NOT private)",
-    )
+    title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
+    print_table(headings, [[line[one] for one in headings] for line in said], title=title)
+    if not details and len(said) < len(drafted.columns):
+        named = {line["column"] for line in said}
+        others = [column.name for column in drafted.columns if column.name not in named]
+        shown.print(f"nothing to check: {visible(listed(others))}", markup=False)
     for note in drafted.notes:
         shown.print(f"note: {visible(note)}", markup=False)
     shown.print(
-        f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; the same review as a page: {beside}. Both "
-        "are read off private data, and the schema is published with the release: values and bin edges may reveal records. "
-        'Replace them by what is publicly known, then set "draft": false in the file.',
+        f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; every column with examples: {beside}. Both "
+        "show private data, and the schema is published with the release. Replace what only your table shows by what is "
+        'publicly known, then set "draft": false in the file.',
         markup=False,
     )
 

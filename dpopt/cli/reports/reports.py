@@ -236,9 +236,16 @@ def unit_text(stated: Mapping[str, Any]) -> str:
 
 
 def report_release(
-    statement: Mapping[str, Any], folder: str | os.PathLike[str], table: object = "TABLE"
+    statement: Mapping[str, Any],
+    folder: str | os.PathLike[str],
+    table: object = "TABLE",
+    *,
+    details: bool = True,
 ) -> None:
-    """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command."""
+    """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command.
+
+    Without `details` a delta is left out, which the sentence on tests takes into account.
+    """
     from dpopt.accounting.budget import RECORD, protection
     from dpopt.releases.readme import README, repairs_in_words, two_way_in_words
 
@@ -251,15 +258,18 @@ def report_release(
         weights = f" with weights in '{where}'" if where else ""
         out.print(f"records:    {held['rows']:,} rows in {place / held['file']}{weights}")
     if privacy["private"]:
+        at = f" at delta = {privacy['delta']:g}" if details else ""
         out.print(
-            f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = {privacy['delta']:g} for "
-            f"{privacy.get('unit', RECORD)}. {protection(privacy['epsilon'], privacy['delta'])}"
+            f"spent:      epsilon = {privacy['epsilon']:.4f}{at} for {privacy.get('unit', RECORD)}. "
+            f"{protection(privacy['epsilon'], privacy['delta'])}"
         )
     else:
         out.print(
             "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
         )
-    report_accuracy(statement["accuracy"])
+    report_accuracy(
+        statement["accuracy"], privacy["public_size"], statement["workload"]["queries"], details=details
+    )
     for sentence in (*two_way_in_words(statement), *repairs_in_words(statement)):
         out.print(f"note:       {sentence}")
     for line in _remarks(statement):
@@ -273,16 +283,33 @@ def report_release(
     out.print("            (for you alone; without the table the report may be published)")
 
 
-def report_accuracy(accuracy: Mapping[str, Any]) -> None:
-    """Print the mean error that a release expects of itself, or else the predicted one."""
-    for which, how in (("expected", "judged by the release itself"), ("predicted", "on public data")):
+def report_accuracy(
+    accuracy: Mapping[str, Any], size: int, queries: int, like: float | None = None, *, details: bool = False
+) -> None:
+    """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
+
+    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too.
+    """
+    for which, how in (("expected", "judged by the release itself"), ("predicted", "tried on public data")):
         if (errors := accuracy.get(which)) is not None:
-            low, high = errors.get("low"), errors.get("high")
-            between = "" if low is None else f", in nine of ten runs {low:.2g} to {high:.2g}"
-            console().print(
-                f"accuracy:   {which} mean error {errors['mean_error']:.2g} of the records{between} ({how})"
+            mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
+            between = (
+                "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
             )
+            alike = "" if like is None else f"; as in a random sample of {like:,.0f} records"
+            console().print(
+                f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} counts "
+                f"it is made for{between} ({how}{alike})"
+            )
+            if details:
+                between = "" if low is None else f", {low:.2g} to {high:.2g}"
+                console().print(f"            {which} mean error {mean:.2g} of the records{between}")
             return
+
+
+def _rows(number: float) -> str:
+    """Return a number of records with two digits, or whole."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:

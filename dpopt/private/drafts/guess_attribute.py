@@ -422,9 +422,9 @@ def _of_numbers(
         share = rows[values >= shaped.edges[-2]].sum() / total
         low, high = (_grouped(edge) for edge in shaped.edges[-2:])
         held = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
-        check.append(f"skewed: the top bin, {low} to {high}, holds {held} of the rows")
+        check.append(f"the wide top bin, {low} to {high}, holds {held} of the rows")
     limits = " and ".join(_grouped(edge) for edge in (shaped.edges[0], shaped.edges[-1]))
-    inner = ", and quantiles between them," if shaped.shape == "quantiles" else ""
+    inner = ", and all edges between them," if shaped.shape == "quantiles" else ""
     check.append(f"ends {limits}{inner} come from the table: set public ones")
     ends = ((values[-1], rows[-1], values[-2:][0]), (values[0], rows[0], values[:2][-1]))
     for value, number, next_one in ends:
@@ -478,12 +478,12 @@ def _shape_in_words(
     text = f"{kind} from {_grouped(float(values[0]))} to {_grouped(float(values[-1]))}"
     if 0.0 in shaped.edges and zeros > 0.1:
         text += f", {zeros:.0%} of them 0"
-    return text
+    return f"{text}; bins: {shaped.shape}"
 
 
 def _bins_in_words(shaped: Shaped) -> str:
     low, high = _grouped(shaped.edges[0]), _grouped(shaped.edges[-1])
-    return f"{len(shaped.edges) - 1} bins, {shaped.shape}, {low} to {high}"
+    return f"{low} to {high} in {counted(len(shaped.edges) - 1, 'bin')}"
 
 
 def _left_out(reason: str) -> Guess:

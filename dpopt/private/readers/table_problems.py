@@ -17,8 +17,8 @@ LONGEST_TEXT = 60
 NO_TEXT = "\ufdd0"
 """Begins what is read in place of a value that has no text, such as a list: no character, so no declared value begins so."""
 ENDS = (
-    "Take the end that is publicly known. If a few values lie above it, --on-invalid clip counts them in the top bin; means "
-    "become smaller. Widening the range to the table's largest value publishes it and spoils the mean"
+    "Take ends that are publicly known. If a few values lie beyond an end, --on-invalid clip counts them in the bin next to "
+    "it, which moves the mean. Widening the range to the table's smallest or largest value publishes it and spoils the mean"
 )
 """What to do about the ends of a numeric column, for drafts and errors."""
 
