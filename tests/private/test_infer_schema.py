@@ -58,6 +58,9 @@ def test_crowded_values_get_logarithmic_edges_or_rounded_quantiles() -> None:
     values = [float(round(1.02**i, 3)) for i in range(1000)]
     assert edges_of(values, bins=5, integer=False) == (1, 100, 10**4, 10**6, 10**8, 10**10)
     assert edges_of(values[:300], bins=10, integer=False) == (1, 2, 5, 10, 20, 50, 100, 200, 500)
+    rare = [*[200.0] * 40, *range(14_500, 14_600)]
+    assert edges_of(rare, bins=5, integer=True)[-3:] == (14_540, 14_570, 14_600)
+    assert len(edges_of([0.8] * 5 + [1.0] * 4 + [2.5], bins=8, integer=False)) > 2
     shifted = [value - 60 for value in values]
     counts, _ = np.histogram(shifted, edges_of(shifted, bins=5, integer=False))
     assert counts.min() >= 190
@@ -266,6 +269,7 @@ def test_fractions_become_bins() -> None:
         ([f"kind {i % 20}" for i in range(50)], "20 different texts, more than 10; if it names people"),
         (list(range(1000, 1050)), "numbers the rows and looks like an identifier; drop the column"),
         ([str(i) for i in range(50)], "numbers the rows"),
+        ([f"aunt {i}" for i in range(9)] + ["oom", "ooms", "x", "y"], "13 different texts in 13 rows"),
         ([2**60, 2**60 + 1], "beyond 2.53 and looks like an identifier"),
         ([1.0, np.inf], "holds infinite numbers"),
         ([1.0, 1e301], "numbers beyond 1e.300"),
@@ -284,7 +288,7 @@ def test_columns_that_cannot_be_used_are_left_out_with_a_reason(values: object, 
 def test_a_single_value_and_numbers_that_never_repeat_are_noted() -> None:
     assert drafted(["a", "a"])[1] == ["x: a single value occurs; add the others that are possible"]
     assert (
-        drafted([7, 19, 3, 41, 100, 205])[1][0]
+        drafted([103, 219, 341, 500, 805, 990])[1][0]
         == "x: no number occurs twice; if it is an identifier, remove it"
     )
 
@@ -689,6 +693,13 @@ def test_what_is_to_be_checked_is_said() -> None:
         "days", [*range(100), *[-1] * 30]
     )
     assert '"missing": "-1" and begin edges at 0' in said("days", [*range(100), *[-1] * 30])
+    persons = [7 * i for i in range(60)] * 3
+    assert "60 different numbers in 180 rows, and by its name an identifier" in said("famID", persons)
+    assert "--person NAME" in said("subject", [f"S{i:03d}" for i in range(150)] * 2)
+    assert "identifier" not in said("paid", persons) + said("year", range(1950, 2000))
+    assert said("dose", [0, 0.32, 1, 3.2, 10] * 8).endswith("few different numbers")
+    assert "no number occurs twice" not in said("population", [i**4 for i in range(3, 60)])
+    assert "survey" not in said("took_survey", [0, 1] * 20)
     assert "differ in case or blanks only" in said("t", ["North", "north", "s", "w"])
     assert "1 value in fewer than 5 rows" in said("t", ["a"] * 20 + ["b"] * 20 + ["c"])
     assert "allow them by --max-values 150" in said("t", [f"kind {i}" for i in range(150)] * 3)

@@ -17,7 +17,8 @@ _CROWDED = 0.5  # share of the rows in one bin from which bins of another shape 
 _LOWEST = 0.01  # share of the positive rows that logarithmic bins leave to their first bin
 _TOP = 0.005  # share of them that the last bin holds at least, since noise in bins far out moves means
 _DECADES = 2  # fewest powers of ten that make logarithmic bins worth while
-_DIGITS = 2  # significant digits of edges at quantiles
+_DIGITS, _MOST_DIGITS = 2, 8  # significant digits of edges at quantiles: as few as keep ...
+_APART = 0.7  # ... this share of them apart
 _MEDIAN_COUNT = 10  # median of the positive rows up to which whole numbers from 0 or 1 on count something
 _COUNTS = (
     0,
@@ -75,7 +76,9 @@ def readable_edges(
         if _largest_share(others, rows, edges) > _CROWDED:
             wanted = max(bins - 2 * int(np.count_nonzero(shared)), 2) if integer else bins
             outer = _outer(values, integer=integer)
-            edges, shape = _quantiles(others, rows, wanted, outer, integer=integer), "quantiles"
+            cut = _quantiles(others, rows, wanted, values, integer=integer)
+            if _largest_share(others, rows, cut) < _largest_share(others, rows, edges):
+                edges, shape = cut, "quantiles"
             grid = _logarithmic(others, rows, wanted, outer, integer=integer)
             if grid is not None and _largest_share(others, rows, grid) <= _CROWDED:
                 edges, shape = grid, "logarithmic"
@@ -196,30 +199,38 @@ def _between(grid: list[float], low: float, high: float) -> list[float]:
 
 
 def _quantiles(
-    values: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    others: NDArray[np.float64],
+    rows: NDArray[np.int64],
     bins: int,
-    outer: tuple[float, float],
+    values: NDArray[np.float64],
     *,
     integer: bool,
 ) -> Edges:
-    reached = np.cumsum(counts) / counts.sum()
-    positions = np.searchsorted(reached, np.arange(1, bins) / bins)
-    low, high = outer
-    rounded = {_rounded(_decimal(value), ROUND_HALF_EVEN, integer=integer) for value in values[positions]}
-    return (low, *sorted(edge for edge in rounded if low < edge < high), high)
+    """Return edges at quantiles of the others, with the fewest digits that keep most of them apart, around all values."""
+    reached = np.cumsum(rows) / rows.sum()
+    positions = np.unique(np.searchsorted(reached, np.arange(1, bins) / bins))
+    for digits in range(_DIGITS, _MOST_DIGITS + 1):
+        low, high = _outer(values, integer=integer, digits=max(digits - 1, _DIGITS))
+        rounded = {
+            _rounded(_decimal(value), ROUND_HALF_EVEN, integer=integer, digits=digits)
+            for value in others[positions]
+        }
+        inner = sorted(edge for edge in rounded if low < edge < high)
+        if len(inner) >= _APART * len(positions):
+            break
+    return (low, *inner, high)
 
 
-def _outer(values: NDArray[np.float64], *, integer: bool) -> tuple[float, float]:
-    low = _rounded(_decimal(values[0]), ROUND_FLOOR, integer=integer)
-    high = _rounded(_decimal(values[-1]), ROUND_CEILING, integer=integer)
+def _outer(values: NDArray[np.float64], *, integer: bool, digits: int = _DIGITS) -> tuple[float, float]:
+    low = _rounded(_decimal(values[0]), ROUND_FLOOR, integer=integer, digits=digits)
+    high = _rounded(_decimal(values[-1]), ROUND_CEILING, integer=integer, digits=digits)
     return low, high
 
 
-def _rounded(number: Decimal, rounding: str, *, integer: bool) -> float:
+def _rounded(number: Decimal, rounding: str, *, integer: bool, digits: int = _DIGITS) -> float:
     if not number:
         return 0.0
-    unit = Decimal(1).scaleb(number.adjusted() - _DIGITS + 1)
+    unit = Decimal(1).scaleb(number.adjusted() - digits + 1)
     if integer:
         unit = max(unit, Decimal(1))
     return float((number / unit).to_integral_value(rounding) * unit)

@@ -51,13 +51,20 @@ _PAIRS = frozenset(
         strict=True,
     )
 )
-_IDENTIFIER_SHARE = 0.9  # different values per row from which a text column is taken for an identifier
+_IDENTIFIER_SHARE, _IDENTIFIERS = (
+    0.9,
+    13,
+)  # different texts per row, and texts, from which they are taken for identifiers
 _FEW = 31  # most whole numbers, or fractions, that are categories whatever the number of bins ...
 _ROWS_PER_VALUE = 10  # ... where each of them has so many rows on average
 _ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
     50,
     0.5,
 )  # rows of a code on average, and the share of a range that codes fill at most
+_FEW_FRACTIONS, _ROWS_PER_FRACTION = (
+    10,
+    4,
+)  # fractions that are categories, such as doses, where each has so many rows
 _APART = 0.01  # share of the rows at either end that does not decide whether numbers are codes
 _RARE = 5  # rows below which a value may reveal who has it
 _LISTED = 10  # texts up to which their list is seen at a glance, and goes without a remark
@@ -70,8 +77,18 @@ _CODE_NAME = re.compile(
     r"(^|[\W_])(zip|plz|post(al|code)?|codes?|icd\d*|id|nr|isco|nace|sbi|type|class|kind|cat|category)([\W_]|$)",
     re.IGNORECASE,
 )
+_ID_NAME = re.compile(
+    r"(?i:(^|[\W_])[pu]?ids?([\W_\d]|$)|^(subject|patient|nr|row_?names?)$|(person|pers|people|subj|patient|famil[a-z]*|"
+    r"household|hh|school|child|unit|count[a-z]*|firm|station|customer|client|member|employee|user)_?id([\W_\d]|$))|[a-z]ID\d*$"
+)
+_NAMED = (
+    "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them by "
+    "--person NAME --rows-per-person K"
+)
+_YEARS = (1500, 2150)  # whole numbers between which successive ones are years
+_DENSE = 0.1  # share of a range that numbers of rows fill at least
 _SURVEY_WEIGHT = re.compile(
-    r"wgt|pwt|pweight|survey|sampling|(^|[\W_])(weging|weegfactor|pond\w*|hochrechnung\w*)([\W_\d]|$)",
+    r"wgt|pwt|pweight|(survey|sampling)[\W_]?w|(^|[\W_])(weging|weegfactor|pond\w*|hochrechnung\w*)([\W_\d]|$)",
     re.IGNORECASE,
 )
 _WEIGHT = re.compile(r"(^|[\W_])(w|wt|weights?|gewicht|poids)([\W_\d]|$)", re.IGNORECASE)
@@ -213,11 +230,12 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
         missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
-        return _left_out(f"it holds nothing but {shown(missing or '')}")
+        return _left_out(f"it holds nothing but {shown(missing)}" if missing else "it holds no value at all")
     counts = {
         text: int(rows) for text, rows in zip(texts, column.counts.tolist(), strict=True) if text != missing
     }
-    if len(values) > limits.max_values:
+    identifies = len(values) >= max(_IDENTIFIER_SHARE * column.counts.sum(), _IDENTIFIERS)
+    if len(values) > limits.max_values or (identifies and not column.labels):
         return _many_texts(column, counts, missing, limits)
     pair = _truth_pair(values)
     if pair is not None:
@@ -264,6 +282,8 @@ def _many_texts(
     coded = [text for text in counts if _CODE.fullmatch(text) and any(map(str.isdigit, text))]
     medical = all(map(_ICD.fullmatch, counts))
     identifies = found >= _IDENTIFIER_SHARE * rows
+    if _ID_NAME.search(column.name):
+        return _left_out(_NAMED.format(found=f"{found:,} different texts in {counted(rows, 'row')}"))
     if len(coded) == found and ((medical and found < rows) or not identifies):
         postal = all(map(_POSTAL.fullmatch, counts))
         longest = 3 if medical else _LONGEST_POSTAL if postal else max(map(len, counts)) - 1
@@ -379,10 +399,17 @@ def _numeric(
         why = f"few different {'whole ' if integer else ''}numbers"
         guess = _of_values(attribute, why, texts, column.labels)
         return Guess(attribute, guess.why, (*check, *guess.check), guess.codes)
-    if integer and rows.max() == 1:
-        if values[-1] - values[0] + 1 == values.size or (coded and rows.size > _FEW):
-            return _left_out("it numbers the rows and looks like an identifier; drop the column")
+    once = integer and rows.max() == 1 and not _are_years(values)
+    reason = None
+    if once and (values[-1] - values[0] + 1 == values.size or (coded and rows.size > _FEW)):
+        reason = "it numbers the rows and looks like an identifier; drop the column"
+    elif integer and not once and _ID_NAME.search(name):
+        found = f"{values.size:,} different numbers in {counted(int(rows.sum()), 'row')}"
+        reason = _NAMED.format(found=found)
+    elif once and _are_alike(values):
         check.append("no number occurs twice; if it is an identifier, remove it")
+    if reason is not None:
+        return _left_out(reason)
     shaped = readable_edges(values, rows, limits.bins, integer=integer)
     attribute = Attribute(name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing)
     check += _of_numbers(column, values, rows, shaped, integer=integer)
@@ -394,14 +421,31 @@ def _numeric(
     )
 
 
+def _are_years(values: NDArray[np.float64]) -> bool:
+    """Return whether increasing whole numbers are successive years."""
+    successive = values[-1] - values[0] + 1 == values.size
+    return bool(successive and values[0] >= _YEARS[0] and values[-1] <= _YEARS[1])
+
+
+def _are_alike(values: NDArray[np.float64]) -> bool:
+    """Return whether increasing whole numbers are as dense as those of rows, or nearly all of the same length."""
+    lengths = np.bincount(np.floor(np.log10(np.maximum(np.abs(values), 1))).astype(np.int64))
+    return bool(
+        values.size >= _DENSE * (values[-1] - values[0]) or lengths.max() >= _IDENTIFIER_SHARE * values.size
+    )
+
+
 def _few(
     values: NDArray[np.float64], rows: NDArray[np.int64], limits: Limits, *, integer: bool, coded: bool
 ) -> int:
     """Return up to how many different numbers are categories."""
     if integer and coded and values.size * _ROWS_PER_VALUE <= rows.sum():
         return limits.max_values
+    if integer and values.size >= max(_IDENTIFIER_SHARE * rows.sum(), _IDENTIFIERS):
+        return 0
     often = _FEW if values.size * _ROWS_PER_VALUE <= rows.sum() else 0
-    return min(max(limits.bins if integer else 0, often), limits.max_values)
+    some = _FEW_FRACTIONS if values.size * _ROWS_PER_FRACTION <= rows.sum() else 0
+    return min(max(limits.bins if integer else some, often), limits.max_values)
 
 
 def _of_numbers(
