@@ -12,7 +12,7 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import FIRST, LAST, cut_off, date_number, date_pattern, date_text
+from dpopt.schema.dates import cut_off, date_number, date_pattern, date_text, first_and_last
 
 Value = str | int | float | bool
 LARGEST_SIZE = 65_535
@@ -204,7 +204,7 @@ class Attribute:
             if not isinstance(self.date_format, str) or date_pattern(self.date_format) is None:
                 raise self._refusal(
                     f"the form of its dates is {self.date_format!r}; expected one such as '%Y-%m-%d' or '%d-%m-%Y %H:%M', with "
-                    "%Y and any of %m, %d, %H, %M, %S in use, none without those before it"
+                    "%Y (or %y) and any of %m (or %b, %B), %d, %H, %M, %S, %f in use, none without those before it"
                 )
             object.__setattr__(self, "integer", True)  # whole seconds
         if self.prefix is not None:
@@ -325,8 +325,11 @@ class Attribute:
                 converted = math.inf
             if not math.isfinite(converted):
                 raise self._refusal(f"the {what} {number!r} is not finite")
-            if self.date_format is not None and not FIRST <= converted <= LAST:
-                raise self._refusal(f"the {what} {number!r} is no date in the years 1 to 9999")
+            if self.date_format is not None:
+                first, last = first_and_last(self.date_format)
+                if not first <= converted <= last:
+                    years = f"{date_text(first, '%Y').lstrip('0')} to {date_text(last, '%Y')}"
+                    raise self._refusal(f"the {what} {number!r} is no date in the years {years}")
             checked.append(converted)
         return tuple(checked)
 

@@ -11,21 +11,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_PARTS = {"Y": r"\d{4}", "m": r"\d{1,2}", "d": r"\d{1,2}", "H": r"\d{1,2}", "M": r"\d{2}", "S": r"\d{2}"}
-_ORDER = "YmdHMS"
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+MONTHS = {"B": tuple(month.lower() for month in _MONTHS), "b": tuple(month[:3].lower() for month in _MONTHS)}
+"""Names of months in small letters, by the part of a format: %B for whole ones, %b for their first three letters."""
+_PARTS = {
+    **dict.fromkeys("mdH", r"\d{1,2}"),
+    **dict.fromkeys("yMS", r"\d{2}"),
+    **{part: f"(?i:{'|'.join(names)})" for part, names in MONTHS.items()},
+    "Y": r"\d{4}",
+    "f": r"\d{1,9}",
+}
+_ORDER, _SAME = "YmdHMSf", {"y": "Y", "b": "m", "B": "m"}
+CENTURY = 1930
+"""The year that the first of the years of two digits stands for: 30 is 1930, and 29 is 2029."""
 FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0
 """The first second of year 1 and the last one of year 9999: texts of dates reach no farther."""
+_FIRST_OF_CENTURY, _LAST_OF_CENTURY = -1_262_304_000.0, 1_893_455_999.0
 
 
 @cache
 def date_pattern(form: str) -> str | None:
-    """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with the groups Y, m, d, H, M, S; None if it is none.
+    """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
 
-    A format holds %Y, and of %m, %d, %H, %M, %S as many as there are, each once and none without those before it. Every other
-    sign stands for itself.
+    A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it. %y, two
+    digits from 1930 on, may stand for %Y; %b (Jan) or %B (January) for %m. Every other sign stands for itself.
     """
     parts = re.split(r"%(.)", form)
-    named = parts[1::2]
+    named = [_SAME.get(part, part) for part in parts[1::2]]
     found = "".join(part for part in _ORDER if part in named)
     if (
         sorted(named) != sorted(found)
@@ -38,6 +52,11 @@ def date_pattern(form: str) -> str | None:
         rf"(?P<{part}>{_PARTS[part]})" if place % 2 else re.escape(part) for place, part in enumerate(parts)
     ]
     return "^" + "".join(pieces) + "$"
+
+
+def first_and_last(form: str) -> tuple[float, float]:
+    """Return the first and the last second that a format can write."""
+    return (_FIRST_OF_CENTURY, _LAST_OF_CENTURY) if "%y" in form else (FIRST, LAST)
 
 
 def has_time(form: str) -> bool:
@@ -61,8 +80,11 @@ def date_number(text: str, form: str) -> float:
     match = re.match(date_pattern(form) or "$^", text, re.ASCII)
     if match is None:
         raise ValueError(text)
-    found = {name: int(number) for name, number in match.groupdict().items()}
-    given = [found.get(part, 1 if part in "md" else 0) for part in _ORDER]
+    found = {}
+    for part, text_of in match.groupdict().items():
+        number = MONTHS[part].index(text_of.lower()) + 1 if part in MONTHS else int(text_of)
+        found[_SAME.get(part, part)] = CENTURY + (number - CENTURY) % 100 if part == "y" else number
+    given = [found.get(part, 1 if part in "md" else 0) for part in _ORDER.removesuffix("f")]
     return (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]  # six numbers
 
 
@@ -74,7 +96,8 @@ def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:
     >>> cut_off(np.array([86400.0 + 3600, np.nan]), "%d-%m-%Y")
     array([86400.,    nan])
     """
-    unit = dict(zip(_ORDER, "YMDhms", strict=True))[max(re.findall("%(.)", form), key=_ORDER.index)]
+    parts = [_SAME.get(part, part) for part in re.findall("%(.)", form)]
+    unit = dict(zip(_ORDER, "YMDhmss", strict=True))[max(parts, key=_ORDER.index)]
     given, found = ~np.isnan(numbers), numbers.copy()
     moments = np.floor(numbers[given]).astype(np.int64).astype("datetime64[s]").astype(f"datetime64[{unit}]")
     found[given] = moments.astype("datetime64[s]").astype(np.int64)
@@ -82,14 +105,15 @@ def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:
 
 
 def date_text(number: float, form: str) -> str:
-    """Return the text of some seconds since 1970-01-01 00:00 in a format; what the format does not hold is cut off.
+    """Return the text of some seconds since 1970-01-01 00:00 in a format; fractions and what it does not hold are cut off.
 
     Examples
     --------
-    >>> date_text(86400.0 + 3600, "%d-%m-%Y")
-    '02-01-1970'
+    >>> date_text(86400.0 + 3600, "%d-%m-%Y"), date_text(0, "%B %d, %Y")
+    ('02-01-1970', 'January 01, 1970')
     """
     moment = _EPOCH + dt.timedelta(seconds=math.floor(number))
     values = {"Y": f"{moment.year:04d}", "m": f"{moment.month:02d}", "d": f"{moment.day:02d}"}
     values |= {"H": f"{moment.hour:02d}", "M": f"{moment.minute:02d}", "S": f"{moment.second:02d}"}
+    values |= {"y": values["Y"][-2:], "f": "000", "B": (month := _MONTHS[moment.month - 1]), "b": month[:3]}
     return re.sub(r"%(.)", lambda found: values[found[1]], form)

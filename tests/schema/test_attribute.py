@@ -338,6 +338,8 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
         (lambda: days(edges=("2024-01-01", "01-01-2025")), "the edge '2024-01-01' is no date in the form"),
         (lambda: days(edges=("30-02-2024", "01-01-2025")), "the edge '30-02-2024' is no date"),
         (lambda: days(missing="24-12-2024"), "also a number inside the bins"),
+        (lambda: age(date_format="%y", edges=(0, 2e9)), "is no date in the years 1930 to 2029"),
+        (lambda: days(date_format="%y %Y"), "expected one such as"),
         (lambda: x_of(("a",), date_format="%Y"), "a form of dates belongs to numeric"),
         (lambda: age(date_format="%Y", edges=(0, 1e12)), "is no date in the years 1 to 9999"),
         (lambda: age(prefix=2), "a prefix belongs to categorical"),

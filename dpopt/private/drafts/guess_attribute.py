@@ -18,7 +18,7 @@ from dpopt.private.drafts.guess_dates import date_edges, date_form
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import date_text
+from dpopt.schema.dates import CENTURY, date_text
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
 
 if TYPE_CHECKING:
@@ -213,13 +213,16 @@ def _dates(
     check = ["the first and the last bin are the table's own: declare the period that is known"]
     if other is not None:
         check.insert(0, f"no day is above 12, so {_in_words(other)} would fit as well as {_in_words(form)}")
+    if "%y" in form:
+        check.insert(0, f"years of two digits are taken to be {CENTURY} to {CENTURY + 99}")
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
 
 
 def _in_words(form: str) -> str:
-    words = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "hh", "%M": "mm", "%S": "ss"}
+    words = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "hh", "%M": "mm", "%S": "ss", "%f": "fff"}
+    words |= {"%y": "YY", "%b": "Mon", "%B": "Month"}
     return re.sub("%.", lambda found: words[found[0]], form)
 
 

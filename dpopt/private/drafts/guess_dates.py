@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.readers.domain_codes import parse_dates
-from dpopt.schema.dates import LAST, cut_off, date_pattern, has_time
+from dpopt.schema.dates import cut_off, date_pattern, first_and_last, has_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +23,18 @@ _DAYS = (
     "%Y%m%d",
     "%Y-%m",
     "%m/%Y",
+    *(f"%d{sign}%b{sign}%{year}" for sign in ("-", " ", "") for year in "Yy"),
+    *(f"%{month}{sign}%d{comma}{sign}%Y" for month in "bB" for sign in " -" for comma in ("", ",")),
+    "%d %B %Y",
+    *(f"%{month}{sign}%Y" for month in "bB" for sign in " -"),
+    *(f"%Y{sign}%b" for sign in " -"),
+    "%m/%d/%y",
+    "%d/%m/%y",
+    "%d.%m.%y",
 )
-_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", "T%H:%M:%SZ")
+_CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
+_TIMES = ("", *(f"{sign}{clock}" for sign in " T" for clock in _CLOCK))
+_ZONE = re.compile(r":\d{2}(?:\.\d+)?( ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))$")
 _FORMS = [day + time for day in _DAYS for time in _TIMES if not time or "%d" in day]
 _YEARS = (1850, 2150)  # numbers of eight digits are dates only between them
 
@@ -52,12 +61,13 @@ class Dated:
 
 
 def date_form(texts: pa.Array) -> Dated | None:
-    """Return the first known form that all texts have; None if there is none."""
+    """Return the first known form that all texts have, with the zone that all of them name; None if there is none."""
     first = texts[0].as_py()
     if len(first) < len("1/2000"):  # most columns of a wide table are done
         return None
     found: list[tuple[str, NDArray[np.float64]]] = []
-    for form in _FORMS:
+    zone = _ZONE.search(first)  # of all texts, or they have no form
+    for form in _FORMS if zone is None else [form + zone[1] for form in _FORMS]:
         if re.match(date_pattern(form) or "$^", first):
             seconds, readable = parse_dates(texts, form)
             if readable.all():
@@ -85,22 +95,23 @@ def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tupl
         first, last = (low - start) // step, (high - start) // step + 1
         if last - first <= 2 * bins:
             edges = [start + step * (first + place) for place in range(int(last - first) + 1)]
-            return _in_years_of_four_digits(edges, form), name
+            return _within(edges, form), name
     months = np.array([low, high]).astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
     for name, step in _MONTHS:
         first_month, last_month = int(months[0]) // step, int(months[1]) // step + 1
         if last_month - first_month <= 2 * bins or step == _MONTHS[-1][1]:
             numbers = np.arange(first_month, last_month + 1) * step
-            numbers[0] = max(numbers[0], (dt.MINYEAR - 1970) * 12)
             starts = numbers.astype("datetime64[M]").astype("datetime64[s]").astype(np.float64)
-            return _in_years_of_four_digits(starts.tolist(), form), name
+            return _within(starts.tolist(), form), name
     raise AssertionError
 
 
-def _in_years_of_four_digits(edges: list[float], form: str) -> tuple[float, ...]:
-    """Return edges of which the last one is at most the last date of a form: a last bin holds its end."""
-    if edges[-1] <= LAST:
+def _within(edges: list[float], form: str) -> tuple[float, ...]:
+    """Return edges that a form can write: the last one is at most its last date, a last bin holds its end."""
+    first, last = first_and_last(form)
+    edges = [max(edges[0], first), *edges[1:]]
+    if edges[-1] <= last:
         return tuple(edges)
-    end = float(cut_off(np.array([LAST]), form)[0])
+    end = float(cut_off(np.array([last]), form)[0])
     inside = [edge for edge in edges if edge < end] or [end - 366 * _DAY]
     return (*inside, end)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.private.readers.table_problems import Problem
 from dpopt.private.readers.table_reading import OnInvalid
-from dpopt.schema.dates import date_pattern
+from dpopt.schema.dates import CENTURY, MONTHS, date_pattern
 from dpopt.schema.schema import Attribute, AttributeKind, value_text
 
 if TYPE_CHECKING:
@@ -179,6 +179,11 @@ def parse_dates(texts: pa.Array, form: str) -> tuple[NDArray[np.float64], NDArra
         return np.asarray(pc.cast(numbers, pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
 
     year, month, day = part("Y", 1970), part("m", 1), part("d", 1)
+    if "y" in held:
+        year = CENTURY + (part("y", 70) - CENTURY) % 100
+    for name in held & MONTHS.keys():
+        places = pc.index_in(pc.ascii_lower(pc.struct_field(fields, name)), value_set=pa.array(MONTHS[name]))
+        month = pc.fill_null(places, 0).to_numpy(zero_copy_only=False).astype(np.int64) + 1
     hour, minute, second = part("H", 0), part("M", 0), part("S", 0)
     readable &= (
         (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (hour < 24) & (minute < 60) & (second < 60)
