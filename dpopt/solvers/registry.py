@@ -132,9 +132,9 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
     SolverUnavailableError
         No solver has this name, or the entry point of an outside solver cannot be loaded.
     """
-    remove_left_folders()
     if not isinstance(name_or_solver, str):
         return name_or_solver
+    remove_left_folders()
     return _named(DEFAULT if name_or_solver == AUTO else name_or_solver)
 
 

@@ -49,7 +49,7 @@ class Library:
                 AvailabilityStatus.NOT_INSTALLED, f"{self.module} is not installed; {self._remedy()}"
             )
         try:
-            text = importlib.metadata.version(self.distribution)
+            text = _installed_version(self.distribution)
         except importlib.metadata.PackageNotFoundError:
             return Availability(AvailabilityStatus.AVAILABLE, f"{self.module}, version unknown")
         found = version_numbers(text)
@@ -119,6 +119,11 @@ def version_numbers(text: str) -> tuple[int, ...]:
     """Return the leading whole numbers of a version: "9.15.6755" gives (9, 15, 6755), "4.0.0a12" gives (4, 0, 0)."""
     leading = re.match(r"\d+(\.\d+)*", text)
     return tuple(map(int, leading[0].split("."))) if leading else ()
+
+
+@functools.cache  # reading it takes longer than many a small program; whoever changes it begins a new process
+def _installed_version(distribution: str) -> str:
+    return importlib.metadata.version(distribution)
 
 
 @functools.cache

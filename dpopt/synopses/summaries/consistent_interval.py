@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -96,19 +95,20 @@ def consistent_interval(
         float(plan.size),
         maximize=False,
     ).linear
-    low, infeasible, below = _end(program, solver)
-    high, also, above = _end(reversed_sense(program), solver)
+    chosen = consistency_solver(solver)
+    low, infeasible, below = _end(program, chosen)
+    high, also, above = _end(reversed_sense(program), chosen)
     low, high, gap = max(0.0, low / plan.size), min(1.0, high / plan.size), max(below, above) / plan.size
     if (infeasible and also) or low > high:
         return ConsistentInterval(0.0, 1.0, contradiction=True, gap=gap)
     return ConsistentInterval(low, high, contradiction=False, gap=gap)
 
 
-def _end(program: MixedIntegerProgram, solver: str | Solver) -> tuple[float, bool, float]:
+def _end(program: MixedIntegerProgram, solver: Solver) -> tuple[float, bool, float]:
     """Return the end that is proven, in records; whether the solver says that there is none; how far its point is from it."""
     records = float(program.row_upper[-1])
     end = records if program.maximize else 0.0
-    found = verified(program, consistency_solver(solver).solve(program, _LIMITS))
+    found = verified(program, solver.solve(program, _LIMITS))
     if found.termination in {Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED}:
         return end, True, inf
     proven = None if found.duals is None else proven_end(program, found.duals)
@@ -118,7 +118,7 @@ def _end(program: MixedIntegerProgram, solver: str | Solver) -> tuple[float, boo
 
 
 def consistency_solver(solver: str | Solver) -> Solver:
-    """Return the solver; whether it can run is looked up once, since there are two programs for each query.
+    """Return the solver, which is to prove ends and can run here.
 
     Raises
     ------
@@ -127,15 +127,6 @@ def consistency_solver(solver: str | Solver) -> Solver:
     SolverUnavailableError
         There is none of that name, or it cannot run here.
     """
-    return _named(solver) if isinstance(solver, str) else _suitable(solver)
-
-
-@cache
-def _named(name: str) -> Solver:
-    return _suitable(name)
-
-
-def _suitable(solver: str | Solver) -> Solver:
     found = linear_solver(solver)
     if Capability.DUALS not in found.capabilities:
         raise PolynomialError(

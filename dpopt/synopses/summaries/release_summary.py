@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.accounting.budget import Budget
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_RECORDS = 10**15
 LARGEST_BUDGET = 1e6
 _RECORD_DIGITS, _DIGITS = 4, 3  # of the number of records and of the budget that are named
+_JUMP = 1e-3
 _HALVINGS, _TRIALS = 20, 50
 
 
@@ -54,12 +55,10 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
     if plan.predicted <= error:
         return
 
-    def planned(
-        *, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width
-    ) -> SummaryPlan | None:
-        """Return the plan with other numbers; None where it is refused or not accurate enough."""
+    def predicted(*, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width) -> float:
+        """Return the predicted error with other numbers; inf where the plan is refused."""
         try:
-            found = plan_summary(
+            return plan_summary(
                 plan.literals,
                 width,
                 budget,
@@ -67,18 +66,17 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
                 predicate=plan.predicate,
                 relation=plan.relation,
                 small_queries=small_queries,
-            )
+            ).predicted
         except DpoptError:
-            return None
-        return found if found.predicted <= error else None
+            return inf
 
-    records = _records_that_do(plan.size, lambda size: planned(size=size) is not None)
+    records = _records_that_do(plan.size, plan.predicted / error, lambda size: predicted(size=size) / error)
     enough = [
         None if records is None else f"n = {records:,} is sufficient at this budget",
         None
         if records is None
-        else _budget_that_does(plan, records, lambda one: planned(budget=one) is not None),
-        _conditions_that_do(plan.width, lambda width: planned(width=width) is not None),
+        else _budget_that_does(plan, records, lambda one: predicted(budget=one) <= error),
+        _conditions_that_do(plan.width, lambda width: predicted(width=width) <= error),
     ]
     said = [one for one in enough if one is not None] or [
         "no number of records, no budget and no smaller k is sufficient: take fewer columns (--columns)"
@@ -89,19 +87,38 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
     )
 
 
-def _records_that_do(size: int, does: Callable[[int], bool]) -> int | None:
-    """Return the least number of records of four digits (exact below 10,000) that does; None if none is found."""
-    low, high = size, 2 * size
-    while not does(high):
-        low, high = high, 4 * high
-        if high > MOST_RECORDS:
+def _records_that_do(size: int, over: float, excess: Callable[[int], float]) -> int | None:
+    """Return the least number of records of four digits (exact below 10,000) that does; None if none is found.
+
+    The error is the least, over polynomials, of a constant plus noise in proportion to 1/n: concave in 1/n, and not below 0. So
+    n times the excess, the error as a multiple of what is wanted, never falls, and fewer records than that for any n are too
+    few. Each number that does not do names the next one so.
+
+    Parameters
+    ----------
+    size, over
+        A number of records that does not do, and its excess, above 1.
+    excess
+        For a number of records; inf where there is no plan.
+    """
+    tried, jump = size, _JUMP
+    while True:
+        needed = tried * over
+        if not needed <= MOST_RECORDS:
             return None
-    unit = max(1, 10 ** (len(str(low)) - _RECORD_DIGITS))
-    below, above = low // unit, -(-high // unit)
+        unit = max(1, 10 ** (len(str(int(needed))) - _RECORD_DIGITS))
+        below, above = max(size, int(needed) - 1) // unit, ceil(max(needed, tried * (1.0 + jump)) / unit)
+        tried, jump = (
+            above * unit,
+            2.0 * jump,
+        )  # as the constant comes near what is wanted, numbers would crawl
+        over = excess(tried)
+        if over <= 1.0:
+            break
     while above - below > 1:
         middle = (below + above) // 2
-        below, above = (below, middle) if does(middle * unit) else (middle, above)
-    return above * unit if does(above * unit) else None
+        below, above = (below, middle) if excess(middle * unit) <= 1.0 else (middle, above)
+    return above * unit
 
 
 def _budget_that_does(plan: SummaryPlan, records: int, does: Callable[[Budget], bool]) -> str | None:
