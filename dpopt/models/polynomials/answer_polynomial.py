@@ -27,6 +27,7 @@ Source: Thaler, Ullman and Vadhan 2012 (Section 4.1) for the polynomial; the pro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, inf, isnan, log, nan, sqrt
@@ -100,29 +101,44 @@ def _central_path(
     slack = float(np.abs(points @ start - values).max())
     at = np.append(start, (slack + 1.0, float(np.linalg.norm(weights @ start)) + 1.0))
 
-    def height(x: NDArray[np.float64], growth: float) -> float:
-        slacks, inside = rows @ x - right, float(x @ cone @ x)
-        if x[-1] <= 0 or inside <= 0 or slacks.min() <= 0:
-            return inf
-        return growth * float(costs @ x) - float(np.log(slacks).sum()) - log(inside)
-
-    growth = 1.0
+    growth, slacks, inside = 1.0, rows @ at - right, float(at @ cone @ at)
     while len(rows) + 2 > _GAP * growth * (costs @ at) and growth < _LARGEST_GROWTH:
         growth *= _FASTER
         for _ in range(_STEPS):
-            slacks, inside, normal = rows @ at - right, float(at @ cone @ at), 2 * (cone @ at)
-            downhill = rows.T @ (1 / slacks) + normal / inside - growth * costs
-            curvature = (rows.T / slacks**2) @ rows + np.outer(normal / inside, normal / inside)
-            step = np.linalg.lstsq(curvature - 2 * cone / inside, downhill, rcond=None)[0]
-            gain, size, here = float(downhill @ step), 1.0, height(at, growth)
-            while size > _SMALLEST_STEP and not height(at + size * step, growth) < here - 0.1 * size * gain:
+            scaled, normal = rows / slacks[:, None], 2 * (cone @ at) / inside
+            downhill = scaled.sum(axis=0) + normal - growth * costs
+            step = _solution(scaled.T @ scaled + normal[:, None] * normal - 2 * cone / inside, downhill)
+            gain, size = float(downhill @ step), 1.0
+            # By how much slacks and the inside of the cone grow along the step, as multiples, and the costs.
+            moved, bent, cost = scaled @ step, cone @ step / inside, growth * float(costs @ step)
+            once, twice = 2 * float(at @ bent), float(step @ bent)
+            while size > _SMALLEST_STEP:
+                slacks_by, inside_by, there = (
+                    1 + size * moved,
+                    1 + size * (once + size * twice),
+                    at + size * step,
+                )
+                if slacks_by.min() > 0 and inside_by > 0 and there[-1] > 0:
+                    rise = size * cost - float(np.log(slacks_by).sum()) - log(inside_by)
+                    slacks_there, inside_there = rows @ there - right, float(there @ cone @ there)
+                    if rise < -0.1 * size * gain and slacks_there.min() > 0 and inside_there > 0:
+                        break
                 size /= 2
             if size <= _SMALLEST_STEP:
                 break
-            at = at + size * step
+            at, slacks, inside = there, slacks_there, inside_there
             if gain < _CLOSE:
                 break
     return at[:-2]
+
+
+def _solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return x with matrix x = right; by least squares, which is slower, where rounding makes the matrix singular."""
+    with suppress(np.linalg.LinAlgError):
+        found = np.linalg.solve(matrix, right)
+        if float(right @ found) > 0:  # of a positive definite matrix
+            return np.asarray(found)
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
 
 LARGEST_QUERY = 64
@@ -312,9 +328,7 @@ def _stated(
     wanted: list[Fraction],
     noise: NDArray[np.float64],
 ) -> MixedAnswerPolynomial:
-    whole = np.array(
-        [int(Fraction(one) * 2**_BITS) for one in rounded], dtype=np.object_
-    )  # without remainder
+    whole = np.array([int(one * 2.0**_BITS) for one in rounded], dtype=np.object_)  # without remainder
     reached = (exact @ whole).tolist()
     worst = max(abs(Fraction(value, 2**_BITS) - one) for value, one in zip(reached, wanted, strict=True))
     table = [[0.0] * noise.shape[1] for _ in range(noise.shape[0])]

@@ -106,12 +106,11 @@ def _records_that_do(size: int, over: float, excess: Callable[[int], float]) -> 
         needed = tried * over
         if not needed <= MOST_RECORDS:
             return None
-        unit = max(1, 10 ** (len(str(int(needed))) - _RECORD_DIGITS))
-        below, above = max(size, int(needed) - 1) // unit, ceil(max(needed, tried * (1.0 + jump)) / unit)
-        tried, jump = (
-            above * unit,
-            2.0 * jump,
-        )  # as the constant comes near what is wanted, numbers would crawl
+        unit = int(10 ** max(0, len(str(int(needed))) - _RECORD_DIGITS))
+        below = max(size, int(needed) - 1) // unit
+        above = ceil(max(needed, tried * (1.0 + jump)) / unit)
+        # As the constant comes near what is wanted, numbers would crawl.
+        tried, jump = above * unit, 2.0 * jump
         over = excess(tried)
         if over <= 1.0:
             break
