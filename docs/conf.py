@@ -5,6 +5,7 @@ The source folder is the whole checkout, so that a link is the same path in the 
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -61,6 +62,8 @@ html_theme = "furo"
 html_title = "dpopt"
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_extra_path = ["_root"]  # index.html at the top leads to the start page
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
@@ -70,7 +73,10 @@ copybutton_only_copy_prompt_lines = True
 
 
 def complete(_: Sphinx, docname: str, source: list[str]) -> None:
-    """Append to a page what is made when the site is built."""
+    """Append to a page what is made when the site is built, and keep labels of formulas such as GS-1 on one line."""
+    if docname.startswith("models/"):
+        label = r'| <span style="white-space: nowrap">\1</span> '
+        source[0] = re.sub(r"^\| ([A-Z]{2}-\d+) ", label, source[0], flags=re.MULTILINE)
     if docname in GENERATED:
         source[0] += "\n" + GENERATED[docname]()
 

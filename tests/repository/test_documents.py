@@ -154,6 +154,16 @@ def test_each_link_of_a_document_leads_somewhere(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+def test_no_formula_loses_its_underscores() -> None:
+    """Markdown takes those between two signs, as in "c^{(i)}_{a}", for emphasis, and the site shows none of them."""
+    code = re.compile(r"^```.*?^```|`[^`]*`|^    .*?$|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+    lost = {
+        path: re.findall(r"\S*[)}\]]_[\w{]\S*", code.sub("", path.read_text("utf-8")))
+        for path in ALL_DOCUMENTS
+    }
+    assert {path: formulas for path, formulas in lost.items() if formulas} == {}
+
+
 @pytest.mark.parametrize("document", ALL_DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_each_file_that_a_document_names_is_there(document: Path) -> None:
     named = re.findall(r"`((?:dpopt|tests|docs(?!/_build))/[\w./-]+)`", document.read_text(encoding="utf-8"))

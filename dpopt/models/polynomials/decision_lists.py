@@ -1,7 +1,7 @@
 """The coefficients of decision lists with the least predicted error of an answer: their own error and that of noise.
 
 Problem (models/decision_lists): rows are decision lists of up to k literals whose output changes at most r times. "None of
-the first i literals is true" is written as q_i(s) = sum_{a, b} c^{(i)}_{a, b} C(s, a) C(i - s, b) of the number s of true ones,
+the first i literals is true" is written as q_i(s) = sum_{a, b} c_i(a, b) C(s, a) C(i - s, b) of the number s of true ones,
 with a + b <= t. For weights w_j >= 0, error E of the worst row at the worst point, and sensitivity S_j of the counts of j
 literals,
 
@@ -9,10 +9,10 @@ literals,
     subject to  V_{i-1}(s, g, r) >= V_i(s', g, r),                        s' = s, s + 1, g = 1, -1
                 V_{i-1}(s, g, r) >= g (q_i(s') - [s' = 0]) + V_i(s', -g, r - 1),   V_k = V(., ., 0) = 0            DL-2
                 E >= V_0(0, g, r)                                                                                  DL-3
-                W_p(g, r) >= W_{p+1}(g, r),   W_p(g, r) >= g c^{(p)}_{a, b} + W_{p+1}(-g, r - 1),
+                W_p(g, r) >= W_{p+1}(g, r),   W_p(g, r) >= g c_p(a, b) + W_{p+1}(-g, r - 1),
                 W_{k+1} = W(., 0) = 0,        M_p >= W_p(g, r)            for each a, b                            DL-4
                 S_j >= sum_a h(C(j, a)) sum_p (h(C(p, j)) - h(C(p - 1, j))) M_p(a, j - a)                          DL-5
-                S_j >= h(C(i, j)) sum_a h(C(j, a)) |c^{(i)}_{a, j - a}|   in its place if r = 1, for each i        DL-6
+                S_j >= h(C(i, j)) sum_a h(C(j, a)) |c_i(a, j - a)|   in its place if r = 1, for each i        DL-6
                 S_0 >= U + L or U, L;  U >= W_1(1), 1 + W_1(-1);  L >= W_1(-1), W_1(1) - 1    (of c_{0, 0})         DL-7
 
 h is the root for Gaussian noise (distances in L2) and nothing for Laplace noise (L1). V is the longest way through a graph
@@ -61,7 +61,7 @@ class ListProgram:
     size: int
 
     def coefficients(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return c^{(i)}_{a, b} of a point of the program, (k + 1, t + 1, t + 1)."""
+        """Return c_i(a, b) of a point of the program, (k + 1, t + 1, t + 1)."""
         found = np.zeros((self.length + 1, self.size + 1, self.size + 1))
         found[tuple(np.array(self.places).T)] = point[: len(self.places)]
         return found

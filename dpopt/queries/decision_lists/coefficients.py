@@ -2,15 +2,15 @@
 
 With s = how many of the first i literals of a row are true at a point, "none of them is" is approximated by
 
-    q_i(s) = sum_{a, b} c^{(i)}_{a, b} C(s, a) C(i - s, b),
+    q_i(s) = sum_{a, b} c_i(a, b) C(s, a) C(i - s, b),
 
 a sum over conjunctions of a of these literals and the negations of b others. Since x(y) = b_1 + sum_i d_i [none of the first i
 is true] with d_i = b_{i+1} - b_i, a row counts
 
-    u_p(a, b) = sum_{i >= p} d_i c^{(i)}_{a, b}
+    u_p(a, b) = sum_{i >= p} d_i c_i(a, b)
 
 in each conjunction of j = a + b literals on variables of the row, the last of which stands at place p, with a of them as they
-stand there and b negated; and b_1 + sum_i d_i c^{(i)}_{0,0} in the empty one. The coefficients are whole multiples of a public
+stand there and b negated; and b_1 + sum_i d_i c_i(0, 0) in the empty one. The coefficients are whole multiples of a public
 unit 2^-g, so that counts are whole numbers and their noise is discrete.
 """
 
@@ -32,7 +32,7 @@ _LARGEST = 2**62
 
 @dataclass(frozen=True, eq=False)
 class ListCoefficients:
-    """Whole numbers 2^g c^{(i)}_{a, b}. Public.
+    """Whole numbers 2^g c_i(a, b). Public.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class ListCoefficients:
     def _farthest(self, size: int) -> int:
         """Return the largest squared L2 distance between two rows that change their output once, in the same direction.
 
-        Such rows of i and h literals count c^{(i)} and c^{(h)}. If they share e literals and o variables with opposite
+        Such rows of i and h literals count c_i and c_h. If they share e literals and o variables with opposite
         literals, they meet in the conjunctions on shared variables only, and of those with j' of the e and j - j' of the o,
         a conjunction agrees with alpha and beta of the first row's literals and with alpha and j - j' - beta of the other's.
         """
