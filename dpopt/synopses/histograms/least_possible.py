@@ -74,10 +74,10 @@ class LeastVariances:
 
     def in_words(self, predicted: Mapping[str, float]) -> list[str]:
         """Return what it means for these predicted variances, a line for each."""
-        what = "the largest variance of any range" if self.ranges == WORST else "the variance"
+        what = "largest variance of any range" if self.ranges == WORST else "variance"
         lines = [
-            f"{name}: at most {100.0 * max(0.0, predicted[name] / bound - 1.0) + 0.05:.1f} % above the least that {what} "
-            "can be by any linear Gaussian mechanism (proven: models/strategy)"
+            f"{name}: {what} at most {100.0 * max(0.0, predicted[name] / bound - 1.0) + 0.05:.1f} % above the least of "
+            "any linear Gaussian mechanism (proven: models/strategy)"
             for name, bound in self.least.items()
         ]
         if self.waves is not None:

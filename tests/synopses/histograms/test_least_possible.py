@@ -51,7 +51,7 @@ def test_the_bound_is_in_records_squared_at_the_budget() -> None:
     assert large.least["all ranges"] == pytest.approx(4 * least_of_ranges(1_000))
     least = 4 * best_strategy(gram_of_ranges(64), steps=1).variance
     line, beside = found.in_words({"all ranges": found.least["all ranges"] * 1.3})
-    assert line.startswith("all ranges: at most 30.")
+    assert line.startswith("all ranges: variance at most 30.")
     assert "any linear Gaussian mechanism" in line
     assert f"{least**0.5:.2f}" in beside
     assert not least_variances(plan_histogram(64, Budget(1.0, 0.0, None, Accountant.PURE)), "all").least
