@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
     from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
     from dpopt.algorithms.evaluate import evaluate as evaluate
+    from dpopt.algorithms.evaluation import Evaluation as Evaluation
     from dpopt.algorithms.options import DQRS as DQRS
     from dpopt.algorithms.options import FEM as FEM
     from dpopt.algorithms.options import MWEM as MWEM
@@ -110,6 +111,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "DQRS": "dpopt.algorithms.options",
     "DpoptError": "dpopt.errors",
     "DualQuery": "dpopt.algorithms.options",
+    "Evaluation": "dpopt.algorithms.evaluation",
     "FEM": "dpopt.algorithms.options",
     "MWEM": "dpopt.algorithms.options",
     "NeighbouringRelation": "dpopt.accounting.relations",

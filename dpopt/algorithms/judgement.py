@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.evaluate import answers_on_workload, compared_columns, dataset_of, evaluate
+from dpopt.algorithms.evaluate import answers_on_workload, compare_release, compared_columns, dataset_of
+from dpopt.algorithms.evaluation import Evaluation
 from dpopt.algorithms.synthetic_release import SyntheticRelease, written_table
 from dpopt.private.evaluation import worst_answers
 from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
@@ -23,7 +23,6 @@ from dpopt.private.record_comparison import (
     default_target,
 )
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import check_schema
 
 WORST_QUERIES, WORST_PAIRS = 10, 4
 WIDEST_RECORDS = 200
@@ -36,7 +35,7 @@ class Judgement:
 
     Attributes
     ----------
-    evaluation : dict
+    evaluation : Evaluation
         As of `dpopt.evaluate`.
     columns, pairs, worst_pairs : list of NonPrivateMarginal
         All that are compared; the pairs that are furthest off, with their shares. Empty without records.
@@ -48,7 +47,7 @@ class Judgement:
         Why parts are missing, a sentence each.
     """
 
-    evaluation: dict[str, Any]
+    evaluation: Evaluation
     columns: Sequence[NonPrivateMarginal]
     pairs: Sequence[NonPrivateMarginal]
     worst_pairs: Sequence[NonPrivateMarginal]
@@ -85,9 +84,9 @@ def judge(
     column = default_target(schema) if target is None else schema.index(target)
     progress("reading the table")
     dataset = dataset_of(job, table)
-    check_schema(dataset, schema)
     progress("comparing answers, columns and pairs")
-    evaluation, (queries, answers, records) = evaluate(finished, dataset), answers_on_workload(finished)
+    evaluation, _, pairs = compare_release(finished, dataset)
+    queries, answers, records = answers_on_workload(finished)
     worst = [
         (job.workload.describe(one.query), one.real, one.own)
         for one in worst_answers(dataset, queries, answers, number=WORST_QUERIES)
@@ -95,8 +94,7 @@ def judge(
     if records is None:
         why = "the release holds no records that decode, so that there are no columns, pairs or models to compare"
         return Judgement(evaluation, [], [], [], worst, None, None, [why])
-    ones, twos = compared_columns(schema)
-    pairs = compare_marginals(dataset, schema, twos, records)
+    ones, _ = compared_columns(schema)
     far = sorted(pairs, key=lambda one: -one.distance)[:WORST_PAIRS]
     shown = compare_marginals(dataset, schema, [one.attributes for one in far], records, keep=True)
     columns = compare_marginals(dataset, schema, ones, records, keep=True)

@@ -302,17 +302,20 @@ class NonPrivateNumbers:
     columns : dict
         Of each numeric column, dates left aside: its figures in the file.
     changed : dict
-        Of each column with values that were clipped or replaced, dates included: how many, and the mean as counted.
-    differences : dict
-        Of pairs of columns that were asked for: the mean of the second less the first, over records that have both.
+        Of each column with values that were clipped or replaced, dates included: how many, and the mean as counted, or as which
+        value others than numbers are counted.
+    differences, correlations : dict
+        Of pairs of columns that were asked for: the mean of the second less the first, and Pearson's correlation, over records
+        that have both.
     """
 
     rows: int = 0
     counted: int = 0
     repairs: OnInvalid = OnInvalid.ERROR
     columns: Mapping[str, ColumnFigures] = field(default_factory=dict)
-    changed: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
+    changed: Mapping[str, tuple[int, float | str | None]] = field(default_factory=dict)
     differences: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
+    correlations: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
 
 
 def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = ()) -> NonPrivateNumbers:
@@ -323,16 +326,21 @@ def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = 
     Parameters
     ----------
     pairs
-        Names of numeric columns whose mean difference is asked for.
+        Names of numeric columns whose mean difference and correlation are asked for.
     """
-    attributes = dataset._schema.attributes
-    numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
     again = readable_again(dataset)
-    if not numeric or again is None:
+    if again is None:
+        return NonPrivateNumbers()
+    attributes, replaces = dataset._schema.attributes, OnInvalid.OTHER in again._how.repairs
+    numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
+    others = [place for place in range(len(attributes)) if replaces and place not in set(numeric)]
+    if not numeric and not others:
         return NonPrivateNumbers()
     names = [attributes[place].name for place in numeric]
-    held, sums = again._numbers(numeric, [(names.index(one), names.index(other)) for one, other in pairs])
-    columns, changed = {}, {}
+    joint = [names.index(name) for name in dict.fromkeys(name for pair in pairs for name in pair)]
+    held, replaced, sums = again._numbers(numeric, others, joint)
+    columns: dict[str, ColumnFigures] = {}
+    changed: dict[str, tuple[int, float | str | None]] = {}
     for place, name, ((file, counted), numbers) in zip(numeric, names, held, strict=True):
         weights = numbers.astype(np.float64)
         figures = ColumnFigures.of(np.where(np.isfinite(file), file, np.nan), weights)
@@ -341,8 +349,20 @@ def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = 
             columns[name] = figures
         if moved:
             changed[name] = moved, ColumnFigures.of(counted, weights).mean
-    means = {pair: float(total / of) for pair, (total, of) in zip(pairs, sums, strict=True) if of}
-    return NonPrivateNumbers(again._rows_read, dataset._rows, again._how.repairs, columns, changed, means)
+    for place, moved in zip(others, replaced, strict=True):
+        if moved and (code := attributes[place].other_code) is not None:
+            changed[attributes[place].name] = moved, attributes[place].label(code)
+    places = {names[place]: number for number, place in enumerate(joint)}
+    both = {pair: (places[pair[0]], places[pair[1]]) for pair in pairs}
+    return NonPrivateNumbers(
+        again._rows_read,
+        dataset._rows,
+        again._how.repairs,
+        columns,
+        changed,
+        {pair: sums.difference(*two) for pair, two in both.items()},
+        {pair: sums.correlation(*two) for pair, two in both.items()},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import pi
 
@@ -21,6 +21,9 @@ from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
 Numbers = NDArray[np.float64]
+Correlations = tuple[
+    Mapping[tuple[int, ...], float | None] | None, Mapping[tuple[int, ...], float | None] | None
+]
 MOST_UNSEEN = 10
 """Values, or pairs of values, that synthetic records have and the table has not: how many are listed."""
 LEAST_GROUP = 100, 0.01
@@ -69,7 +72,8 @@ class NonPrivateMarginal:
     association, own_association : float or None
         Cramer's V of two columns, 0 to 1: of the table, and of the synthetic records.
     correlation, own_correlation : float or None
-        Pearson's, of two columns of numbers that are not constant, bins taken at their representatives.
+        Pearson's, of two columns of numbers that are not constant; where numbers are not known, bins are taken at their
+        representatives.
     real, own : array or None
         Shares, (n,) or (n, m), where they were asked for.
     unseen : tuple of (tuple of int, float)
@@ -98,6 +102,7 @@ def compare_marginals(
     sets: Iterable[tuple[int, ...]],
     synthetic: RecordAnswers | TableAnswers,
     *,
+    correlations: Correlations = (None, None),
     keep: bool = False,
     progress: Progress | None = None,
 ) -> list[NonPrivateMarginal]:
@@ -111,6 +116,8 @@ def compare_marginals(
         Attributes of each marginal, all of one or all of two; with at most four million cells each.
     synthetic
         The records.
+    correlations
+        Of the numbers of pairs of columns by their positions, of the table and of the records; None of each: those of bins.
     keep
         Whether shares are returned too.
 
@@ -135,7 +142,8 @@ def compare_marginals(
             columns = [schema.attributes[attribute] for attribute in attributes]
             shape = [column.size for column in columns]
             both = real[cells].reshape(shape), own[cells].reshape(shape)
-            found.append(_compared(attributes, columns, both, rows, keep=keep))
+            known = [one.get(attributes) if one else None for one in correlations]
+            found.append(_compared(attributes, columns, both, rows, known, keep=keep))
         if progress is not None:
             progress(last / len(marginals))
     return found
@@ -146,6 +154,7 @@ def _compared(
     columns: Sequence[Attribute],
     both: tuple[Numbers, Numbers],
     rows: int,
+    correlations: Sequence[float | None],
     *,
     keep: bool,
 ) -> NonPrivateMarginal:
@@ -159,7 +168,8 @@ def _compared(
         return NonPrivateMarginal(
             attributes, distance, sampling, score, real=kept[0], own=kept[1], unseen=_unseen(real, own)
         )
-    correlations = [correlation(columns[0], columns[1], shares) for shares in both]
+    if None in correlations:
+        correlations = [correlation(columns[0], columns[1], shares) for shares in both]
     score = 1 - distance
     if correlations[0] is not None and correlations[1] is not None:
         score = 1 - abs(correlations[0] - correlations[1]) / 2

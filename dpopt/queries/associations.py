@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from dataclasses import dataclass
+from math import isfinite, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,3 +55,77 @@ def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | No
     first, second = first - rows @ first / total, second - columns @ second / total
     variances = float(rows @ first**2) * float(columns @ second**2)
     return float(first @ known @ second) / sqrt(variances) if variances > 0 else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairSums:
+    """Sums over the records that have both numbers of a pair of columns, for correlations and differences of the numbers.
+
+    Attributes
+    ----------
+    centres : (d,) float64
+        What was taken off each column before, so that sums keep their digits.
+    number, first, squares, products : (d, d) float64
+        Row i, column j: of the records that have both i and j, how many there are, and the sums of i, of its squares, and of
+        its products with j.
+
+    Examples
+    --------
+    >>> sums = PairSums.of(np.array([[1.0, 2.0, np.nan], [3.0, 5.0, 9.0]]), np.ones(3), np.zeros(2))
+    >>> round(sums.correlation(0, 1), 3), sums.difference(0, 1)
+    (1.0, 2.5)
+    """
+
+    centres: Numbers
+    number: Numbers
+    first: Numbers
+    squares: Numbers
+    products: Numbers
+
+    @classmethod
+    def of(cls, values: Numbers, weights: Numbers, centres: Numbers) -> PairSums:
+        """Return the sums of records with values (d, n), what is not finite left aside, and weights (n,)."""
+        known = np.isfinite(values)
+        ones, moved = known.astype(np.float64), np.where(known, values - centres[:, None], 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weighted = moved * weights
+            return cls(
+                centres,
+                (ones * weights) @ ones.T,
+                weighted @ ones.T,
+                (weighted * moved) @ ones.T,
+                weighted @ moved.T,
+            )
+
+    def __add__(self, others: PairSums) -> PairSums:
+        """Return the sums over these and other records."""
+        return PairSums(
+            self.centres,
+            self.number + others.number,
+            self.first + others.first,
+            self.squares + others.squares,
+            self.products + others.products,
+        )
+
+    def difference(self, one: int, other: int) -> float | None:
+        """Return the mean of the second less the first; None where no record has both."""
+        if not self.number[one, other]:
+            return None
+        moved = (self.first[other, one] - self.first[one, other]) / self.number[one, other]
+        return float(moved + self.centres[other] - self.centres[one])
+
+    def correlation(self, one: int, other: int) -> float | None:
+        """Return Pearson's correlation; None where one of the two is constant, or no record has both."""
+        number = float(self.number[one, other])
+        if not number:
+            return None
+        sums = self.first[one, other], self.first[other, one]
+        parts = [
+            float(self.squares[a, b]) - float(s) ** 2 / number
+            for a, b, s in ((one, other, sums[0]), (other, one, sums[1]))
+        ]
+        rounding = [1e-12 * float(self.squares[a, b]) for a, b in ((one, other), (other, one))]
+        if not all(isfinite(part) and part > least for part, least in zip(parts, rounding, strict=True)):
+            return None
+        both = float(self.products[one, other]) - float(sums[0]) * float(sums[1]) / number
+        return max(-1.0, min(1.0, both / sqrt(parts[0] * parts[1])))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.evaluate import answers_of_records
+from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.judgement import Judgement
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.queries.associations import correlation, cramers_v
+from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.run import MeasuredMarginals
@@ -81,10 +82,12 @@ def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> li
     places = list(range(min(len(schema), MOST_MAPPED)))
     if answers is None or len(places) < 2:
         return []
-    own = _associations(schema, answers, places)
     real: Pairs = {}
-    if judged is not None:
+    if judged is None:
+        own = _associations(finished, answers, places)
+    else:
         real = {one.attributes: (one.association, one.correlation) for one in judged.pairs}
+        own = {one.attributes: (one.own_association, one.own_correlation) for one in judged.pairs}
     numbers = [
         place for place in places if any(pair[1] is not None for key, pair in own.items() if place in key)
     ]
@@ -106,9 +109,13 @@ def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> li
     return maps
 
 
-def _associations(schema: Schema, answers: RecordAnswers, places: list[int]) -> Pairs:
+def _associations(finished: SyntheticRelease, answers: RecordAnswers, places: list[int]) -> Pairs:
+    schema = finished.job.schema
     found: Pairs = {}
     domains, sizes = Domains.of(schema, occurring=False), schema.sizes
+    numbers = [pair for pair in combinations(places, 2) if are_numbers(schema, pair)]
+    named = {pair: names_of(schema, pair) for pair in numbers}
+    correlations = figures_of_records(finished, list(named.values())).correlations
     for row in places[1:]:
         pairs = [
             (column, row) for column in range(row) if int(sizes[row]) * int(sizes[column]) <= LARGEST_PAIR
@@ -119,9 +126,8 @@ def _associations(schema: Schema, answers: RecordAnswers, places: list[int]) -> 
         for pair, part in zip(
             pairs, np.split(answers.on(marginals, sizes), marginals.starts[1:-1]), strict=True
         ):
-            one, other = (schema.attributes[place] for place in pair)
-            shares = part.reshape(one.size, other.size)
-            found[pair] = cramers_v(shares), correlation(one, other, shares)
+            shares = part.reshape([int(sizes[place]) for place in pair])
+            found[pair] = cramers_v(shares), correlations.get(named[pair]) if pair in named else None
     return found
 
 
@@ -192,7 +198,7 @@ def judged_sections(
 def _numbers(judged: Judgement) -> list[dict[str, Any]]:
     """Return mean and quartiles of each numeric column, real beside synthetic."""
     found = []
-    for name, both in judged.evaluation["columns"].items():
+    for name, both in judged.evaluation.columns.items():
         real, own = both["real"], both["synthetic"]
         off = None
         if real["mean"] and own["mean"] is not None:

@@ -69,7 +69,7 @@ def measured(table: Table, epsilon: float, asked: str) -> dict[str, Any]:
     """Return how many figures of one release are far, of how many, and by which part of it each mean is off."""
     schema = Schema.read(table.schema)
     release = dpopt.release(table.path, schema, asked, epsilon=epsilon, predict=False)
-    columns = dpopt.evaluate(release, table.path)["columns"]
+    columns = dpopt.evaluate(release, table.path).columns
     numeric = {one.name: one for one in schema.attributes if one.kind is AttributeKind.NUMERIC}
     off: dict[str, float] = {}
     far = {"means": 0, "quartiles": 0}

@@ -118,8 +118,8 @@ def _one(
     return {
         "played": made.job.plan.algorithm,
         "size": made.job.plan.size,
-        "mean_error": errors["mean_error"],
-        "max_error": errors["max_error"],
+        "mean_error": errors.mean_error,
+        "max_error": errors.max_error,
     }
 
 

@@ -51,7 +51,7 @@ def _errors(table: pd.DataFrame, epsilon: float, algorithm: str, runs: int, *, q
         made = release(table, SCHEMA, "marginals:2", **settings)
         seconds.append(time.process_time() - start)
         errors = evaluate(made, read_table(table, SCHEMA))
-        found.append((errors["max_error"], errors["mean_error"]))
+        found.append((errors.max_error, errors.mean_error))
     largest, mean = np.mean(found, axis=0).tolist()
     plan, proven = made.statement["plan"], made.statement["accuracy"]["proven"]
     return {

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given
 
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.evaluation import Evaluation, Scores, Weakest
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
@@ -70,17 +72,17 @@ def errors_by_hand(finished: SyntheticRelease) -> dict[str, Any]:
 def test_errors_and_baselines_are_those_of_a_count_by_hand() -> None:
     finished = small_release()
     found, expected = evaluate(finished, dataset()), errors_by_hand(finished)
-    assert (found["max_error"], found["mean_error"]) == pytest.approx(expected["release"])
+    assert (found.max_error, found.mean_error) == pytest.approx(expected["release"])
     for name in ("zeros", "uniform"):
-        baseline = found["baselines"][name]
+        baseline = found.baselines[name]
         assert (baseline["max_error"], baseline["mean_error"]) == pytest.approx(expected[name])
-    assert found["private"] is False
-    assert found["queries"] == len(finished.job.workload)
+    assert found.to_json()["private"] is False
+    assert found.queries == len(finished.job.workload)
 
 
 def test_the_worst_query_is_named_in_words() -> None:
     finished = small_release()
-    words = evaluate(finished, dataset())["worst_query"]
+    words = evaluate(finished, dataset()).worst_query
     clauses = finished.job.workload.clauses
     place = [clauses.describe(i, SCHEMA) for i in range(len(clauses))].index(words)
     released = naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1)
@@ -103,10 +105,10 @@ def test_bits_are_evaluated_as_bits_against_the_same_truth() -> None:
     assert records.shape == (6, 12)
     exact = naive_truth(clauses, codes()).mean(axis=1)
     differences = np.abs(naive_truth(clauses.as_bits(SCHEMA), records).mean(axis=1) - exact)
-    assert found["max_error"] == pytest.approx(differences.max())
+    assert found.max_error == pytest.approx(differences.max())
     # A conjunction of two free bits is true of a quarter of all bit strings, and of none with no bit set.
-    assert found["baselines"]["uniform"]["max_error"] == pytest.approx(np.abs(0.25 - exact).max())
-    assert found["baselines"]["zeros"]["max_error"] == pytest.approx(exact.max())
+    assert found.baselines["uniform"]["max_error"] == pytest.approx(np.abs(0.25 - exact).max())
+    assert found.baselines["zeros"]["max_error"] == pytest.approx(exact.max())
 
 
 @pytest.mark.parametrize("output", [{}, {"rows": 7}])
@@ -125,9 +127,10 @@ def test_marginals_are_evaluated_as_shapes_like_their_clauses(
     monkeypatch.setattr(MarginalSet, "clauses", refuse)
     anew = Workload(SCHEMA, shapes.queries, shapes.specification, shapes.fingerprint)
     found = evaluate(replace(finished, job=replace(finished.job, workload=anew)), dataset())
-    assert expected.pop("marginals") is None
-    assert found.pop("marginals")["marginals"] == 6
-    assert found == expected
+    assert expected.marginals is None
+    assert found.marginals is not None
+    assert found.marginals["marginals"] == 6
+    assert replace(found, marginals=None) == expected
 
 
 def test_a_folder_is_evaluated_like_the_release_that_wrote_it(tmp_path: Path) -> None:
@@ -151,7 +154,8 @@ def test_distances_of_marginals_are_half_the_sums_over_their_cells() -> None:
     exact = naive_truth(clauses, codes()).mean(axis=1)
     released = naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1)
     distances = np.add.reduceat(np.abs(released - exact), marginals.starts[:-1]) / 2
-    found = evaluate(finished, dataset())["marginals"]
+    found = evaluate(finished, dataset()).marginals
+    assert found is not None
     assert found["mean_distance"] == pytest.approx(distances.mean())
     assert found["largest_distance"] == pytest.approx(distances.max())
     worst = marginals.attributes_of(int(distances.argmax()))
@@ -159,13 +163,15 @@ def test_distances_of_marginals_are_half_the_sums_over_their_cells() -> None:
 
 
 def test_scores_lie_between_0_and_100_and_are_means_of_each_other() -> None:
-    scores = evaluate(small_release(), dataset())["scores"]
-    assert list(scores["by_column"]) == list(SCHEMA.names)
-    assert scores["columns"] == pytest.approx(np.mean(list(scores["by_column"].values())))
-    assert scores["pairs"] == pytest.approx(np.mean([one["score"] for one in scores["by_pair"]]))
-    assert scores["overall"] == pytest.approx((scores["columns"] + scores["pairs"]) / 2)
-    assert 0 < min(scores["by_column"].values()) < 100
-    assert (len(scores["by_pair"]), scores["left_out"]) == (6, 0)
+    scores = evaluate(small_release(), dataset()).scores
+    assert scores is not None
+    assert scores.pairs is not None
+    assert list(scores.by_column) == list(SCHEMA.names)
+    assert scores.columns == pytest.approx(np.mean(list(scores.by_column.values())))
+    assert scores.pairs == pytest.approx(np.mean([one["score"] for one in scores.by_pair]))
+    assert scores.overall == pytest.approx((scores.columns + scores.pairs) / 2)
+    assert 0 < min(scores.by_column.values()) < 100
+    assert (len(scores.by_pair), scores.left_out) == (6, 0)
 
 
 def test_a_table_is_given_as_a_path_a_frame_or_a_data_set(tmp_path: Path) -> None:
@@ -173,10 +179,9 @@ def test_a_table_is_given_as_a_path_a_frame_or_a_data_set(tmp_path: Path) -> Non
     from_path = evaluate(finished, path)
     assert evaluate(finished, pd.read_csv(path, keep_default_na=False)) == from_path
     from_codes = evaluate(finished, dataset())
-    assert from_codes["weakest"].pop("mean") is None
-    for found in (from_path, from_codes):
-        del found["weakest"]
-    assert {**from_path, "columns": {}} == from_codes
+    assert from_codes.weakest is not None
+    assert from_codes.weakest.means == ()
+    assert replace(from_path, columns={}, weakest=None) == replace(from_codes, weakest=None)
 
 
 def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
@@ -188,20 +193,48 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     c = Attribute("c", AttributeKind.CATEGORICAL, ("no", "yes"))
     table = pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "c": ["no", "no", "yes", "yes"]})
     rows = table.assign(y=[0, 1, 0, 1], c=["no", "yes", "no", "yes"])
-    weakest = evaluate(rows, table, schema=Schema((c, x, y)))["weakest"]
-    assert weakest["words"][0] == "weakest pair: c x x, Cramer's V 1.00 in the table, 0.00 in the release"
-    weakest = evaluate(rows, table, schema=Schema((x, y)))["weakest"]
-    measure, real, own = "correlation of bins", pytest.approx(1), pytest.approx(0)
-    assert weakest["pair"] == {"columns": ["x", "y"], "measure": measure, "real": real, "synthetic": own}
-    table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
-    weakest = evaluate(table.assign(a=5, b=[8, 8, 4, 0]), table, schema=Schema((a, b)))["weakest"]
-    off, mean = pytest.approx(3 / (3 / 4) ** 0.5), {"column": "a", "real": 2, "synthetic": 5, "percent": 150}
-    assert weakest["mean"] == {**mean, "sampling_errors": off}
-    assert weakest["words"][1] == (
-        "weakest mean: a, 2 in the table, 5 in the release (+150.0 %, 3.5 times its sampling error)"
+    found = weakest(rows, table, c, x, y)
+    assert found.words[0] == (
+        "weakest pair: c x x, dependence 1.00 in the table, 0.00 in the release; then x x y, correlation 1.00 and 0.00"
     )
-    weakest = evaluate(table.assign(b=[8, 8, 4, 0]), table, schema=Schema((a, b)))["weakest"]
-    assert (weakest["mean"]["column"], weakest["mean"]["percent"]) == ("b", 150)
+    assert [one["measure"] for one in found.pairs] == ["Cramer's V", "correlation"]
+    table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
+    off, mean = pytest.approx(3 / (3 / 4) ** 0.5), {"column": "a", "real": 2, "synthetic": 5, "percent": 150}
+    found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
+    assert found.means == ({**mean, "sampling_errors": off},)
+    assert found.words[1] == (
+        "weakest mean: a, 2 in the table, 5 in the release (+150.0 %, 3.5 times what chance would do)"
+    )
+    (found_mean,) = weakest(table.assign(b=[8, 8, 4, 0]), table, a, b).means
+    assert (found_mean["column"], found_mean["percent"]) == ("b", 150)
+
+
+def test_correlations_are_those_of_the_numbers_where_there_are_numbers() -> None:
+    """Within the bin from 1 to 9 x and y fall together, and their bins rise together."""
+    x, y = (Attribute(name, AttributeKind.NUMERIC, edges=(0, 1, 9), missing="") for name in "xy")
+    table = pd.DataFrame({"x": [0.0, 1, 9, None], "y": [0.5, 9, 1, 4]})
+    (pair,) = weakest(table.assign(y=[0.5, 1, 9, 4]), table, x, y).pairs
+    expected = [np.corrcoef([0, 1, 9], second)[0, 1] for second in ([0.5, 9, 1], [0.5, 1, 9])]
+    assert [pair["real"], pair["synthetic"]] == pytest.approx(expected)
+    codes = read_table(table, Schema((x, y)))._columns
+    coded = PrivateDataset.from_codes(Schema((x, y)), codes)
+    (pair,) = weakest(table.assign(y=[0.5, 1, 9, 4]), coded, x, y).pairs
+    assert (pair["measure"], pair["real"], pair["synthetic"]) == (
+        "correlation of bins",
+        pytest.approx(1),
+        pytest.approx(1),
+    )
+
+
+def scores_of(found: Evaluation) -> Scores:
+    assert found.scores is not None
+    return found.scores
+
+
+def weakest(rows: pd.DataFrame, table: pd.DataFrame | PrivateDataset, *columns: Attribute) -> Weakest:
+    found = evaluate(rows, table, schema=Schema(columns)).weakest
+    assert found is not None
+    return found
 
 
 def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_values(tmp_path: Path) -> None:
@@ -214,15 +247,17 @@ def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_va
     numbers = pd.DataFrame({"income": ["10", "20", "90", "1000"], "day": ["2024-03-01"] * 3 + ["2026-01-01"]})
     rows = pd.DataFrame({"income": [30, 40], "day": ["2024-05-01", "2024-06-01"]})
 
-    def found(table: pd.DataFrame, on_invalid: str) -> dict[str, Any]:
+    def found(table: pd.DataFrame, on_invalid: str) -> Evaluation:
         (tmp_path / "t.csv").write_text(table.to_csv(index=False))
         reading = TableReading(on_invalid=on_invalid)
         return evaluate(rows, tmp_path / "t.csv", schema=schema, reading=reading)
 
     clipped = found(numbers, "clip")
-    assert clipped["columns"]["income"]["real"]["mean"] == 280
-    assert clipped["weakest"]["mean"]["real"] == 280
-    assert clipped["changed"]["columns"][0] == {
+    assert clipped.columns["income"]["real"]["mean"] == 280
+    assert clipped.weakest is not None
+    assert clipped.weakest.means[0]["real"] == 280
+    assert clipped.changed is not None
+    assert clipped.changed["columns"][0] == {
         "column": "income",
         "values": 1,
         "real": 280,
@@ -230,23 +265,37 @@ def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_va
         "synthetic": 35,
     }
     in_words = "1 of 4 values of {} lay outside its range and were counted in its end bins"
-    assert clipped["changed"]["words"] == [
+    assert clipped.changed["words"] == [
         f"{in_words.format('income')}: mean 280 in the file, 55 as counted, 35 in the release",
         in_words.format("day"),
     ]
     text = pd.concat([numbers, pd.DataFrame({"income": ["much"], "day": ["none"]})])
     replaced = found(text, "other")
-    assert replaced["columns"]["income"]["real"]["mean"] == 280
-    assert replaced["changed"]["columns"] == [
+    assert replaced.columns["income"]["real"]["mean"] == 280
+    assert replaced.changed is not None
+    assert replaced.changed["columns"] == [
         {"column": "income", "values": 2, "real": 280, "counted": 44, "synthetic": 35},
         {"column": "day", "values": 1, "real": None, "counted": None, "synthetic": None},
     ]
-    both = found(text, "clip,other")["changed"]["columns"]
+    both = (found(text, "clip,other").changed or {})["columns"]
     assert [(one["values"], one["real"], one["counted"]) for one in both] == [(2, 280, 54), (1, None, None)]
     dropped = found(text, "drop")
-    assert dropped["columns"]["income"]["real"]["mean"] == 40
-    assert dropped["changed"]["words"] == ["2 of 5 rows are not counted, and in none of these figures"]
-    assert found(numbers[:3], "clip")["changed"] is None
+    assert dropped.columns["income"]["real"]["mean"] == 40
+    assert (dropped.changed or {})["words"] == ["2 of 5 rows are not counted, and in none of these figures"]
+    assert found(numbers[:3], "clip").changed is None
+
+
+def test_categories_that_were_replaced_are_counted() -> None:
+    job = Attribute("job", AttributeKind.CATEGORICAL, ("cook", "rest"), other="rest")
+    table = pd.DataFrame({"job": ["cook", "rest", "pilot", "judge", "pilot"]})
+    reading = TableReading(on_invalid="other")
+    changed = evaluate(
+        pd.DataFrame({"job": ["cook"]}), table, schema=Schema((job,)), workload="marginals:1", reading=reading
+    ).changed
+    assert changed is not None
+    assert changed["words"] == ["3 of 5 values of job did not fit and were counted as rest"]
+    named = {"column": "job", "values": 3, "real": None, "counted": None, "synthetic": None}
+    assert changed["columns"] == [named]
 
 
 def test_differences_of_ordered_columns_and_shares_within_groups_are_named() -> None:
@@ -268,15 +317,16 @@ def test_differences_of_ordered_columns_and_shares_within_groups_are_named() -> 
     rows = table.assign(left="2024-04-10", answer=["no"] * 600 + ["yes"] * 50 + ["no"] * 150 + ["no"] * 99)
     found = evaluate(rows, table, schema=Schema((came, left, group, answer), rules=(rule,)))
     apart = {"columns": ["came", "left"], "unit": "days", "real": 5, "synthetic": 40}
-    assert found["differences"] == [apart]
-    assert found["weakest"]["difference"] == apart
-    share = found["weakest"]["share"]
+    assert found.differences == (apart,)
+    assert found.weakest is not None
+    assert found.weakest.differences == (apart,)
+    share = found.weakest.shares[0]
     assert (share["value"], share["group"]) in (
         ({"column": "answer", "value": value}, {"column": "group", "value": "b"}) for value in ("no", "yes")
     )
     assert (share["rows"], abs(share["real"] - share["synthetic"])) == (200, pytest.approx(0.75))
     shares = f"{share['real']:.1%} in the table, {share['synthetic']:.1%} in the release"
-    assert found["weakest"]["words"][-2:] == [
+    assert [line.partition(";")[0] for line in found.weakest.words[-2:]] == [
         "weakest difference: came to left, 5 days in the table, 40 in the release",
         f"weakest share: answer = {share['value']['value']} among group = b (200 rows), {shares}",
     ]
@@ -287,16 +337,18 @@ def test_rows_of_any_origin_are_judged_like_the_records_of_a_release(tmp_path: P
     finished, table = small_release(output={"rows": 50}), write_table(tmp_path)
     found = evaluate(finished.to_pandas(), table, schema=SCHEMA, workload=asked)
     as_release = evaluate(finished, table)
-    assert found["scores"]["by_column"] == pytest.approx(as_release["scores"]["by_column"])
-    assert found["scores"]["overall"] == pytest.approx(as_release["scores"]["overall"])
+    assert scores_of(found).by_column == pytest.approx(scores_of(as_release).by_column)
+    assert scores_of(found).overall == pytest.approx(scores_of(as_release).overall)
     if asked == "marginals:2":
-        assert found["max_error"] == pytest.approx(as_release["max_error"])
-        assert found["marginals"]["mean_distance"] == pytest.approx(as_release["marginals"]["mean_distance"])
+        assert found.max_error == pytest.approx(as_release.max_error)
+        assert found.marginals is not None
+        assert as_release.marginals is not None
+        assert found.marginals["mean_distance"] == pytest.approx(as_release.marginals["mean_distance"])
     else:
-        assert found["marginals"] is None
-        assert found["queries"] == 40
+        assert found.marginals is None
+        assert found.queries == 40
     identical = evaluate(table, table, schema=SCHEMA, workload=asked)
-    assert (identical["max_error"], identical["scores"]["overall"]) == (0, 100)
+    assert (identical.max_error, scores_of(identical).overall) == (0, 100)
 
 
 def test_what_no_record_of_the_table_has_is_listed_with_a_rule_that_forbids_it() -> None:
@@ -314,7 +366,7 @@ def test_what_no_record_of_the_table_has_is_listed_with_a_rule_that_forbids_it()
         }
     )
     table, rows = (one.astype({"ill": bool}) for one in (table, rows))
-    found = evaluate(rows, table, schema=schema)["unseen"]
+    found = evaluate(rows, table, schema=schema).unseen or ()
     said = [(one["columns"], one["values"], round(one["share"], 3)) for one in found]
     assert said == [
         (["age", "job"], ["[0, 15)", "clerk"], 0.4),
@@ -337,4 +389,4 @@ def test_rows_without_a_schema_are_refused(tmp_path: Path) -> None:
 
 
 def test_bits_that_need_not_decode_have_no_scores() -> None:
-    assert evaluate(small_release(encoding=Encoding.BITS), dataset())["scores"] is None
+    assert evaluate(small_release(encoding=Encoding.BITS), dataset()).scores is None

@@ -144,8 +144,8 @@ def test_exact_counts_give_answers_that_lie_near_them() -> None:
     jobs = (measured_job(COUNTS, fit=fit), measured_job(SELECTED, fit=fit, selections=sharp))
     for job in jobs:
         found = evaluate(run_release(dataset(), job, None, sources=noiseless()), dataset())
-        assert found["max_error"] < 0.02
-        assert found["max_error"] < found["baselines"]["uniform"]["max_error"] / 10
+        assert found.max_error < 0.02
+        assert found.max_error < found.baselines["uniform"]["max_error"] / 10
 
 
 def test_column_generation_weighs_records_and_bounds_how_much_better_any_fit() -> None:
@@ -314,10 +314,10 @@ def test_noisy_answers_are_evaluated(tmp_path: Path, text: str) -> None:
     made = run_release(dataset(), measured_job(NOISE, text=text), tmp_path / "out")
     for found in (evaluate(made, dataset()), evaluate(tmp_path / "out", dataset())):
         errors = np.abs(made.answers() - exact_answers(text))
-        assert found["max_error"] == pytest.approx(errors.max())
-        assert found["mean_error"] == pytest.approx(errors.mean())
+        assert found.max_error == pytest.approx(errors.max())
+        assert found.mean_error == pytest.approx(errors.mean())
     exact = run_release(dataset(), measured_job(NOISE, text=text), None, sources=noiseless())
-    assert evaluate(exact, dataset())["max_error"] == pytest.approx(0, abs=1e-12)
+    assert evaluate(exact, dataset()).max_error == pytest.approx(0, abs=1e-12)
 
 
 def test_noisy_answers_are_shares_of_the_public_size() -> None:

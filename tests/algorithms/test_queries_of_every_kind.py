@@ -43,8 +43,8 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
     assert finished.answers() == pytest.approx(naive_truth(clauses, records).mean(axis=1))
     found = evaluate(tmp_path / "out", dataset())
     exact = naive_truth(finished.job.workload.clauses, codes()).mean(axis=1)
-    assert found["max_error"] == pytest.approx(np.abs(finished.answers() - exact).max())
-    assert found["max_error"] < found["baselines"]["zeros"]["max_error"] / 2
+    assert found.max_error == pytest.approx(np.abs(finished.answers() - exact).max())
+    assert found.max_error < found.baselines["zeros"]["max_error"] / 2
     for done in finished.rounds:
         truth = naive_truth(clauses.take(done.sampled.queries), done.record[None, :])[:, 0]
         assert done.certificate.objective == int(done.sampled.counts[truth].sum())

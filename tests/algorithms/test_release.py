@@ -506,8 +506,8 @@ def test_adult_is_released_and_every_record_decodes(
     written = read_table(tmp_path / "out" / "synthetic.csv", schema)
     assert np.array_equal(np.array(written._columns).T, finished.written.rows())
     found = evaluate(finished, read_table(table, schema))
-    assert found["max_error"] < 0.25
-    assert found["max_error"] < 0.5 * found["baselines"]["uniform"]["max_error"]
+    assert found.max_error < 0.25
+    assert found.max_error < 0.5 * found.baselines["uniform"]["max_error"]
     assert 0.9 < finished.ledger.spent().epsilon <= 1
 
 

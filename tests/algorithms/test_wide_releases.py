@@ -61,8 +61,8 @@ def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -
     held = read_again(load(out).job, tmp_path / "table")
     np.testing.assert_array_equal(cells_of(held), CELLS)
     errors = dpopt.evaluate(out, held)
-    assert errors["queries"] == 300
-    assert errors["max_error"] <= 1
+    assert errors.queries == 300
+    assert errors.max_error <= 1
     published = "".join(path.read_text() for path in out.iterdir() if path.suffix == ".json")
     assert str(tmp_path) not in published
     how = json.loads((out / "plan.json").read_text())["statement"]["reading"]
@@ -304,7 +304,7 @@ def test_other_algorithms_release_wide_tables(tmp_path: Path, algorithm: str) ->
         algorithm=algorithm, epsilon=1e4, delta=1e-6, predict=False, **fitted,
     )  # fmt: skip
     errors = dpopt.evaluate(finished, read_binary_table(sp.csr_array(cells), Schema.binary(30)))
-    assert errors["mean_error"] < 0.05
+    assert errors.mean_error < 0.05
     name = "answers.csv" if algorithm == "noise" else "synthetic.npz"
     assert (tmp_path / "out" / name).exists()
 
@@ -357,7 +357,7 @@ def test_a_table_with_half_a_million_columns_leaves_a_small_folder(tmp_path: Pat
     assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 100_000
     replay(tmp_path / "out", tmp_path / "again")
     assert differing_files(tmp_path / "out", tmp_path / "again") == []
-    assert dpopt.evaluate(finished, read_binary_table(table, schema))["queries"] == 300
+    assert dpopt.evaluate(finished, read_binary_table(table, schema)).queries == 300
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))

@@ -224,12 +224,13 @@ def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None
     assert set(found["baselines"]) == {"zeros", "uniform"}
     assert set(found["baselines"]["zeros"]) == {"max_error", "mean_error"}
     text = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv")
-    assert "53 queries (NOT private)" in text
-    assert text.startswith("score (NOT private): ")
+    assert text.startswith("NOT private: ")
     head = [*found["weakest"]["words"], found["weakest"]["advice"]]
     assert text.splitlines()[1 : 1 + len(head)] == head
-    assert f"{found['max_error']:.4f}" in text
-    assert f"worst query: {found['worst_query']}" in text
+    assert f"by {100 * found['max_error']:.2g} % at most: {found['worst_query']}" in text
+    detailed = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--details")
+    assert text.splitlines()[: 1 + len(head)] == detailed.splitlines()[: 1 + len(head)]
+    assert "actual errors of 53 queries (NOT private)" in detailed
 
 
 def test_the_solvers_are_listed_as_json_and_for_people() -> None:
@@ -247,7 +248,7 @@ def test_the_demonstration_does_the_whole_job_and_keeps_it() -> None:
     text, folder = demonstration()
     assert "the same release byte for byte: yes" in text
     assert "spent:      epsilon = " in text
-    assert "baseline: uniform" in text
+    assert "counts it was made for: off by" in text
     assert text.splitlines()[-1].startswith(f"kept in {folder}")
     kept = {path.name for path in folder.iterdir()}
     assert kept == {"people.csv", "schema.json", "release", "again"}

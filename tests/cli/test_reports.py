@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dpopt.algorithms.evaluation import Evaluation
 from dpopt.cli.reports.reports import (
     accuracy_lines,
     certified_lines,
@@ -99,8 +100,10 @@ def test_names_and_values_are_printed_as_they_are(tmp_path: Path, capsys: pytest
     text = capsys.readouterr().out
     assert all(word in text for word in ("[b]x[/b]", "[/red]", ":smile:", "0.5000"))
     baselines = {"zeros": PREDICTED, "uniform": PREDICTED}
-    report_errors({"queries": 1, **PREDICTED, "baselines": baselines, "worst_query": "[/x] = [i]"})
-    assert "worst query: [/x] = [i]" in capsys.readouterr().out
+    report_errors(Evaluation(1, 0.5, 0.25, "[/x] = [i]", baselines, None, {}, None, ()))
+    text = capsys.readouterr().out
+    assert "off by 25 % of the records on average, by 50 % at most: [/x] = [i]\n" in text
+    assert "baseline: uniform" in text
 
 
 def test_rows_come_from_all_over_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

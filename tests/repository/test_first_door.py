@@ -344,7 +344,7 @@ def test_tables_of_every_kind_are_the_same_table(kind: str) -> None:
     table = KINDS[kind]
     found = dpopt.evaluate(table(TABLE), table(TABLE), schema=SCHEMA)
     assert dpopt.evaluate(table(TABLE), TABLE, schema=SCHEMA) == found
-    assert found["max_error"] == 0
+    assert found.max_error == 0
     assert len(dpopt.infer_schema(table(TABLE)).schema) == 2
     exact = {"epsilon": 1e5, "neighbours": "replace"}
     with pytest.warns(dpopt.errors.PrivacyWarning):
@@ -412,9 +412,9 @@ WIDE_KINDS: dict[str, Callable[[np.ndarray[Any, Any]], Any]] = {
 def test_wide_tables_of_every_kind_are_the_same_table(kind: str) -> None:
     schema = dpopt.Schema.binary(3)
     found = dpopt.evaluate(WIDE_KINDS[kind](WIDE), WIDE, schema=schema, workload="marginals:3")
-    assert found["max_error"] == 0
+    assert found.max_error == 0
     other = dpopt.evaluate(1 - WIDE, WIDE_KINDS[kind](WIDE), schema=schema, workload="marginals:3")
-    assert other["max_error"] > 0
+    assert other.max_error > 0
     made = dpopt.release(
         WIDE_KINDS[kind](WIDE), schema, "marginals:1", neighbours="replace", **{**ASKED, "predict": False}
     )

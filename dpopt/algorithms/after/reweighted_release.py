@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.evaluation import Evaluation
 from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
 from dpopt.models.records.reweighting import (
@@ -73,17 +74,9 @@ class ReweightedRelease:
         """The number of distinct records whose weight is not 0."""
         return len(self.records)
 
-    def errors(self, dataset: PrivateDataset) -> dict[str, Any]:
-        """Return the errors of the release and of the maximum-likelihood weights. NOT private: keep them with the table.
-
-        Returns
-        -------
-        dict
-            As `evaluate` returns for the release itself, and "reweighted" with its own "max_error" and "mean_error".
-        """
-        before = evaluate(self.release, dataset)
-        after = evaluate(self._as_release(self.release.job.rows), dataset)
-        return {**before, "reweighted": {key: after[key] for key in ("max_error", "mean_error")}}
+    def errors(self, dataset: PrivateDataset) -> tuple[Evaluation, Evaluation]:
+        """Return the errors of the release, and of the maximum-likelihood weights. NOT private: keep them with the table."""
+        return evaluate(self.release, dataset), evaluate(self._as_release(self.release.job.rows), dataset)
 
     def write(self, folder: str | os.PathLike[str], *, rows: int | None = None) -> Mapping[str, Any]:
         """Write records and reweighting.json into a new or empty folder; return what the latter holds.

@@ -72,7 +72,7 @@ def reweight(
     shown.print(f"records: {reweighted.distinct:,} of the {released:,} distinct ones have a weight above 0")
     shown.print(f"written to {out}: the records, and {REWEIGHTING}. No privacy was spent")
     if dataset is not None:
-        report_errors(reweighted.errors(dataset))
+        report_errors(*reweighted.errors(dataset))
 
 
 @command("certify")

@@ -63,6 +63,10 @@ def evaluate(
     table: options.AnyTableArgument,
     reading: options.LayoutOptions,
     engine: options.EngineOption = "memory",
+    details: Annotated[
+        bool,
+        "Show also baselines, means and quartiles, and what no row of the table has, with rules against it.",
+    ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Compare a release with its table. NOT private: the figures are computed from the exact answers.
@@ -80,9 +84,9 @@ def evaluate(
     how = reading_now(lambda: finished.job, reading)
     errors = compare(finished, read_again(finished.job, table, engine=engine, reading=how))
     if as_json:
-        print_json(errors)
+        print_json(errors.to_json())
     else:
-        report_errors(errors)
+        report_errors(errors, details=details)
 
 
 @command("report")

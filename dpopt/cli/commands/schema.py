@@ -144,7 +144,7 @@ def check(
 
     What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
-    from dpopt.algorithms.evaluate import changed_sheet
+    from dpopt.algorithms.evaluation import changed_sheet
     from dpopt.private.evaluation import broken_rows, numeric_figures
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.releases.rule_conflicts import feasible_record

@@ -6,13 +6,16 @@ import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from dpopt.errors import visible
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.evaluation import Evaluation, Scores
 
 _NOT_PRIVATE = "NOT PRIVATE: a part of the noise came from a seeded or scripted source"
 
@@ -386,51 +389,59 @@ def report_certified(report: Mapping[str, Any]) -> None:
         out.print(line)
 
 
-def report_errors(errors: Mapping[str, Any]) -> None:
-    """Print errors against the truth, marked as not private: first the score and the weakest figures, which it hides."""
-    if (scores := errors.get("scores")) is not None:
-        _print_scores(scores)
-    if (changed := errors.get("changed")) is not None:
-        console().print(visible("\n".join(changed["words"])))
-    if (weakest := errors.get("weakest")) is not None:
-        console().print(visible("\n".join((*weakest["words"], weakest["advice"]))))
-    compared = {"release": errors}
-    if errors.get("reweighted") is not None:
-        compared["re-weighted"] = errors["reweighted"]
-    compared |= {f"baseline: {name}": row for name, row in errors["baselines"].items()}
+def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, details: bool = True) -> None:
+    """Print an evaluation, marked as not private: first the weakest figures, which a score hides; all of it with `details`."""
+    out = console()
+    out.print("NOT private: what follows is for the owner of the table alone")
+    for line in found.words:
+        out.print(visible(line))
+    if found.scores is not None:
+        _print_scores(found.scores, details=details)
+    out.print(
+        f"all {found.queries:,} counts it was made for: off by {100 * found.mean_error:.2g} % of the records on average, by "
+        f"{100 * found.max_error:.2g} % at most: {visible(found.worst_query)}"
+    )
+    if not details:
+        out.print(
+            "--details, and dpopt report, show more: means and quartiles, and what no row of the table has"
+        )
+        return
+    compared = {"release": {"max_error": found.max_error, "mean_error": found.mean_error}}
+    if reweighted is not None:
+        compared["re-weighted"] = {"max_error": reweighted.max_error, "mean_error": reweighted.mean_error}
+    compared |= {f"baseline: {name}": dict(row) for name, row in found.baselines.items()}
     print_table(
         ("", "largest error", "mean error"),
         [(name, f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}") for name, row in compared.items()],
-        title=f"actual errors of {errors['queries']:,} queries (NOT private)",
+        title=f"actual errors of {found.queries:,} queries (NOT private)",
     )
-    console().print(f"worst query: {errors['worst_query']}")
-    if (found := errors.get("marginals")) is not None:
-        console().print(
-            f"total variation of {found['marginals']:,} marginals: {found['mean_distance']:.4f} on average, at most "
-            f"{found['largest_distance']:.4f} ({' x '.join(found['largest_of'])})"
+    if (marginals := found.marginals) is not None:
+        out.print(
+            f"total variation of {marginals['marginals']:,} marginals: {marginals['mean_distance']:.4f} on average, at most "
+            f"{marginals['largest_distance']:.4f} ({' x '.join(marginals['largest_of'])})"
         )
-    if errors.get("columns"):
+    if found.columns:
         rows = [
             (
                 name if whose == "real" else "",
                 whose,
                 *map(_figure, (own["mean"], *(own["quartiles"] or [None] * 3))),
             )
-            for name, both in errors["columns"].items()
+            for name, both in found.columns.items()
             for whose, own in both.items()
         ]
         headings = ("column", "", "mean", "quartile", "median", "quartile")
         print_table(headings, rows, title="numeric columns (NOT private)")
-    if errors.get("differences"):
+    if found.differences:
         differences = [
             (" to ".join(one["columns"]), _figure(one["real"]), _figure(one["synthetic"]), one["unit"] or "")
-            for one in errors["differences"]
+            for one in found.differences
         ]
         print_table(
             ("ordered columns", "real", "synthetic", ""), differences, title="mean differences (NOT private)"
         )
-    if errors.get("unseen"):
-        _print_unseen(errors["unseen"])
+    if found.unseen:
+        _print_unseen(found.unseen)
 
 
 def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
@@ -453,20 +464,20 @@ def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
         console().print(one["rule"])
 
 
-def _print_scores(scores: Mapping[str, Any]) -> None:
-    """Print scores of columns and pairs from 0 to 100 %, marked as not private, and the lowest ones."""
-    pairs = "" if scores["pairs"] is None else f", of pairs {scores['pairs']:.1f} %"
-    low = sorted(scores["by_column"].items(), key=lambda one: one[1])[:3]
-    named = [f"{name} {score:.1f} %" for name, score in low]
-    named += [
-        f"{' x '.join(one['columns'])} {one['score']:.1f} %"
-        for one in sorted(scores["by_pair"], key=lambda one: float(one["score"]))[:3]
-    ]
-    left_out = f" (without {scores['left_out']:,} columns)" if scores["left_out"] else ""
-    console().print(
-        f"score (NOT private): {scores['overall']:.1f} %; of columns {scores['columns']:.1f} %{pairs}{left_out}. Lowest: "
-        f"{', '.join(named)}"
-    )
+def _print_scores(scores: Scores, *, details: bool) -> None:
+    """Print scores of columns and pairs from 0 to 100 %, and the lowest ones with `details`."""
+    pairs = "" if scores.pairs is None else f", of pairs {scores.pairs:.1f} %"
+    left_out = f" (without {scores.left_out:,} columns)" if scores.left_out else ""
+    said = f"score: {scores.overall:.1f} % (100 %: equal); of columns {scores.columns:.1f} %{pairs}{left_out}"
+    if details:
+        low = sorted(scores.by_column.items(), key=lambda one: one[1])[:3]
+        named = [f"{name} {score:.1f} %" for name, score in low]
+        named += [
+            f"{' x '.join(one['columns'])} {one['score']:.1f} %"
+            for one in sorted(scores.by_pair, key=lambda one: float(one["score"]))[:3]
+        ]
+        said += f". Lowest: {', '.join(named)}"
+    console().print(visible(said))
 
 
 def _figure(number: float | None) -> str:

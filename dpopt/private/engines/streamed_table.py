@@ -23,6 +23,7 @@ from dpopt.private.readers.read_table import ReadFrom, refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, WatchedFiles, column_positions
 from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Progress, least_dtype, number_of
+from dpopt.queries.associations import PairSums
 from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
 
@@ -201,45 +202,57 @@ class TableInFiles(PrivateDataset):
         )
 
     def _numbers(
-        self, attributes: Sequence[int], pairs: Sequence[tuple[int, int]] = ()
-    ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], NDArray[np.float64]]:
-        """Return the numbers of numeric attributes with how many records have each, and the differences within pairs of them.
+        self, attributes: Sequence[int], replaced: Sequence[int] = (), joint: Sequence[int] = ()
+    ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], list[int], PairSums]:
+        """Return the numbers of numeric attributes with how many records have each, and what pairs of them sum to.
 
         Reads the table once, in this process.
 
         Parameters
         ----------
-        pairs
-            Positions in `attributes`.
+        attributes
+            Numeric ones.
+        replaced
+            Others, of which the values that go to the bucket are counted.
+        joint
+            Positions in `attributes` whose pairs are summed.
 
         Returns
         -------
         numbers : list of ((2, n), (n,))
-            As `NumberEncoder.known`: in the file, and as the reading counts them, clipped or replaced.
-        differences : (len(pairs), 2)
-            Sum of the second less the first number in the file, and of how many records: those that have both.
+            As `FileEncoder.known`: in the file, and as the reading counts them, clipped or replaced.
+        replaced : list of int
+            Records whose value goes to the bucket.
+        sums : PairSums
+            Of the numbers in the file.
         """
-        from dpopt.private.readers.encode import NumberEncoder
+        from dpopt.private.readers.encode import FileEncoder
 
-        source, reader = self._reader(np.array(attributes), NumberEncoder)
-        encoders = [cast("NumberEncoder", encoder) for encoder in reader.encoders]
-        counts = [np.zeros(0, dtype=np.int64) for _ in attributes]
-        differences = np.zeros((len(pairs), 2))
+        source, reader = self._reader(np.array([*attributes, *replaced]), FileEncoder)
+        encoders = [cast("FileEncoder", encoder) for encoder in reader.encoders]
+        counts = [np.zeros(0, dtype=np.int64) for _ in encoders]
+        centres = np.array([self._schema.attributes[attributes[place]].edges[0] for place in joint])
+        sums = PairSums.of(np.zeros((len(joint), 0)), np.zeros(0), centres)
         for batch in reader.batches(BATCH_ROWS):
             for place, codes in enumerate(batch):
                 found = np.bincount(codes, minlength=counts[place].size)
                 found[: counts[place].size] += counts[place]
                 counts[place] = found
-            for number, pair in enumerate(pairs):
-                one, other = (encoders[place].known()[0, batch[place]] for place in pair)
-                both = np.isfinite(one) & np.isfinite(other)
-                differences[number] += (other[both] - one[both]).sum(), both.sum()
+            if joint:
+                held = np.stack([encoders[place].known()[0, batch[place]] for place in joint])
+                sums += PairSums.of(held, np.ones(held.shape[1]), centres)
         self._check(source, reader)
+        numeric = len(attributes)
         numbers = [
             (encoder.known()[:, np.flatnonzero(found)], found[found > 0])
-            for encoder, found in zip(encoders, counts, strict=True)
+            for encoder, found in zip(encoders[:numeric], counts, strict=False)
         ]
-        return numbers, differences
+        sizes = [self._schema.attributes[place].size for place in replaced]
+        return (
+            numbers,
+            [int(found[size:].sum()) for size, found in zip(sizes, counts[numeric:], strict=True)],
+            sums,
+        )
 
     def _opened(self) -> TableSource:
         source = open_table(self._table, self._how)

@@ -1,11 +1,11 @@
 """Encoding of one column, batch by batch: Arrow arrays of any usual type in, codes out.
 
-Numbers of a numeric column as the schema reads them, and not their bins: for the owner's figures.
+Numbers of a numeric column as the file has them, and which values go to a bucket: for the owner's figures.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -312,23 +312,28 @@ class DistinctNumbers(NumericCodes):
         return codes
 
     def known(self) -> NDArray[np.float64]:
-        """Return what each position stands for, (2, n): see `NumberEncoder.known`."""
+        """Return what each position stands for, (2, n): see `FileEncoder.known`."""
         return np.concatenate(self._known, axis=1)
 
 
-class NumberEncoder(ColumnEncoder):
-    """A `ColumnEncoder` of a numeric attribute whose codes are positions in `known`."""
+class FileEncoder(ColumnEncoder):
+    """A `ColumnEncoder` whose codes tell what the file says: of a numeric attribute they are positions in `known`.
+
+    Of others, values that go to the bucket have a code after all others.
+    """
 
     def __init__(self, attribute: Attribute, policy: OnInvalid, **how: Any) -> None:
         super().__init__(attribute, policy, **how)
-        self._domain: DistinctNumbers = DistinctNumbers(attribute, policy, how.get("decimal", "."))
+        numeric = attribute.kind is AttributeKind.NUMERIC
+        if numeric:
+            self._domain = DistinctNumbers(attribute, policy, how.get("decimal", "."))
         self._dtype = np.dtype(np.uint32)
         if self._bucket is not None:
-            self._bucket = _OTHER
+            self._bucket = _OTHER if numeric else attribute.size
 
     def known(self) -> NDArray[np.float64]:
-        """Return the number that each code stands for, (2, n): in the file, and as the reading counts it.
+        """Return the number that each code of a numeric attribute stands for, (2, n): in the file, and as it is counted.
 
         NaN is a missing value; in the file, an infinity is no number at all.
         """
-        return self._domain.known()
+        return cast("DistinctNumbers", self._domain).known()

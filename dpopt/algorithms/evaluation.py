@@ -1,0 +1,407 @@
+"""What an evaluation says: errors, the weakest figures, scores, and all of it in words. NOT private."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dpopt.files.codec import encode
+from dpopt.html_pages.shown import Shown
+from dpopt.private.evaluation import NonPrivateNumbers
+from dpopt.private.marginal_comparison import MOST_UNSEEN, NonPrivateMarginal
+from dpopt.private.readers.table_reading import OnInvalid
+from dpopt.schema.attribute import AttributeKind
+from dpopt.schema.schema import Schema
+
+NOTE = "NOT private: computed from the exact answers; keep it with the table"
+ADVICE = (
+    "Tell readers not to rely on figures like these. If they need them, fewer queries beside that pair (--workload), {}or a "
+    "larger epsilon keep them better in a next release, which costs privacy again."
+)
+LOWER_END = "an upper end as low as is publicly known, "
+NAMED = 3
+"""Weakest figures of a kind that are named: the first one, and others that are bad by themselves."""
+NOTABLE = 2.0
+"""Sampling errors that a mean may be off, and be as good as that of another sample of the same population."""
+BAD = {"pairs": 0.1, "means": 3.0, "differences": 0.1, "shares": 0.1}
+"""From how far off on a figure is bad: of a correlation or Cramer's V, per cent, part of the difference, of a share."""
+CRAMERS_V = "Cramer's V"
+Found = Mapping[str, Any]
+"""One figure, as in the JSON form."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Weakest(Shown):
+    """The figures of each kind that are furthest off, at most three, the worst first; a score hides them.
+
+    Attributes
+    ----------
+    pairs
+        Associations of pairs of columns: "columns", "measure" (correlation of the numbers, "correlation of bins" where
+        there are codes alone, or Cramer's V), "real", "synthetic".
+    means
+        "column", "real", "synthetic", "sampling_errors", "percent" (None where the real one is 0).
+    differences
+        Of columns that a rule orders, as `Evaluation.differences`.
+    shares
+        Of a "value" in a "group" of at least 100 rows and 1 % of all ("column" and "value" of both): "rows", "real",
+        "synthetic". One for each pair of columns.
+    words : tuple of str
+        All of it, a line for each kind.
+    advice : str
+    """
+
+    pairs: tuple[Found, ...]
+    means: tuple[Found, ...]
+    differences: tuple[Found, ...]
+    shares: tuple[Found, ...]
+    words: tuple[str, ...]
+    advice: str
+
+    def _said(self) -> Iterable[str]:
+        return self.words
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Scores(Shown):
+    """Scores from 0 to 100, as users of SDMetrics expect (`dpopt.private.marginal_comparison`).
+
+    Attributes
+    ----------
+    overall : float
+        Mean of the two below.
+    columns : float
+    pairs : float or None
+    by_column : dict
+        By name.
+    by_pair
+        "columns", "score".
+    left_out : int
+        Columns that are not compared.
+    """
+
+    overall: float
+    columns: float
+    pairs: float | None
+    by_column: Mapping[str, float]
+    by_pair: tuple[Found, ...]
+    left_out: int
+
+    def _said(self) -> Iterable[str]:
+        pairs = () if self.pairs is None else (f"pairs={self.pairs:.1f} %",)
+        return f"overall={self.overall:.1f} %", f"columns={self.columns:.1f} %", *pairs
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Shown):
+    """What `dpopt.evaluate` found: a release against its table. NOT private: for the owner of the table alone.
+
+    Attributes
+    ----------
+    queries : int
+    max_error, mean_error : float
+        Absolute differences of the answers, as shares of the records.
+    worst_query : str
+        The one with the largest error, in words.
+    baselines : dict
+        "zeros" and "uniform", each with "max_error" and "mean_error".
+    marginals : dict or None
+        Of a workload of marginals: how many "marginals", total variation distances "mean_distance" and "largest_distance", and
+        "largest_of" (columns).
+    columns : dict
+        For each numeric column "real" and "synthetic", with "mean", "quartiles" (three numbers), "missing" (a share) and
+        "sampling" (standard error of the mean). Real numbers are those of the file. Empty for a table of codes.
+    changed : dict or None
+        What the reading changed: "rows" of the file, those that are "counted", and the "columns" with values that were clipped
+        or replaced ("column", "values": how many, and the means "real", "counted", "synthetic"), in "words".
+    differences
+        Of neighbours in an `ordered` rule, the worst first: "columns", mean of the second less the first "real" and
+        "synthetic", and "unit" (days of dates, else None).
+    weakest : Weakest or None
+        Read it before the scores; None without records.
+    scores : Scores or None
+    unseen
+        The most frequent values and pairs of values of synthetic records that no record of the table has: "columns", "values"
+        in words, "share" of the synthetic records, and the "rule" that would forbid them, as a line of a schema: for what is
+        impossible in the world, and never because the table lacks it, which a rule would publish.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> rows = pandas.DataFrame({"smoker": [False, True, True, True]})
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> found = dpopt.evaluate(rows, rows[:2], schema=schema, workload="marginals:1")
+    >>> isinstance(found, dpopt.Evaluation), found.scores.by_column
+    (True, {'smoker': 75.0})
+    >>> found
+    Evaluation(NOT private, 2 queries, mean error=0.25, largest error=0.25, score=75.0 %)
+    >>> found.to_json()["private"], found.words
+    (False, [])
+    """
+
+    queries: int
+    max_error: float
+    mean_error: float
+    worst_query: str
+    baselines: Mapping[str, Mapping[str, float]]
+    marginals: Found | None
+    columns: Mapping[str, Mapping[str, Any]]
+    changed: Found | None
+    differences: tuple[Found, ...]
+    weakest: Weakest | None = None
+    scores: Scores | None = None
+    unseen: tuple[Found, ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as a JSON object, marked as not private."""
+        return encode(self, {"private": False, "note": NOTE})
+
+    @property
+    def words(self) -> list[str]:
+        """What was changed and what is weakest, in words; to be read first."""
+        changed = [] if self.changed is None else self.changed["words"]
+        weakest = None if self.weakest is None or not self.weakest.words else self.weakest
+        return [*changed, *(() if weakest is None else (*weakest.words, weakest.advice))]
+
+    def _said(self) -> Iterable[str]:
+        errors = f"mean error={self.mean_error:.2g}", f"largest error={self.max_error:.2g}"
+        score = () if self.scores is None else (f"score={self.scores.overall:.1f} %",)
+        return "NOT private", f"{self.queries:,} queries", *errors, *score
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        return (NOTE,), ([line] for line in self.words)
+
+
+def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the reading changed: rows that are not counted, values that were clipped or replaced; None if nothing."""
+    found, words = [], []
+    ends, others = OnInvalid.CLIP in numbers.repairs, OnInvalid.OTHER in numbers.repairs
+    what = "did not fit" if others else "lay outside its range"
+    where = " or ".join(["its end bins"] * ends + ["its bucket for what does not fit"] * others)
+    for name, (values, counted) in numbers.changed.items():
+        if isinstance(counted, str):
+            found.append({"column": name, "values": values, "real": None, "counted": None, "synthetic": None})
+            words.append(
+                f"{values:,} of {numbers.counted:,} values of {name} did not fit and were counted as {counted}"
+            )
+            continue
+        own, real = columns.get(name, {}).get("synthetic", {}).get("mean"), numbers.columns.get(name)
+        means = {"real": None, "counted": None, "synthetic": own}
+        if real is not None:
+            means |= {"real": real.mean, "counted": counted}
+        found.append({"column": name, "values": values, **means})
+        shown = zip(means.values(), ("in the file", "as counted", "in the release"), strict=True)
+        said = ", ".join(f"{mean:,.6g} {place}" for mean, place in shown if mean is not None)
+        words.append(
+            f"{values:,} of {numbers.counted:,} values of {name} {what} and were counted in {where}"
+            + (f": mean {said}" if said else "")
+        )
+    if lost := numbers.rows - numbers.counted:
+        words.append(f"{lost:,} of {numbers.rows:,} rows are not counted, and in none of these figures")
+    return (
+        {"rows": numbers.rows, "counted": numbers.counted, "columns": found, "words": words}
+        if words
+        else None
+    )
+
+
+def unseen_sheet(
+    schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]
+) -> tuple[Found, ...]:
+    """Return what most synthetic records have and no record of the table, the most frequent first, with rules against it.
+
+    Pairs with a value that is itself unseen are left to that value.
+    """
+    alone = {(one.attributes[0], codes[0]) for one in ones for codes, _ in one.unseen}
+    found = [
+        (share, one.attributes, codes)
+        for one in (*ones, *pairs)
+        for codes, share in one.unseen
+        if len(codes) == 1 or not alone & set(zip(one.attributes, codes, strict=True))
+    ]
+    return tuple(
+        {
+            "columns": [schema.attributes[place].name for place in places],
+            "values": [
+                schema.attributes[place].label(code) for place, code in zip(places, codes, strict=True)
+            ],
+            "share": share,
+            "rule": _rule_against(schema, places, codes),
+        }
+        for share, places, codes in sorted(found, key=lambda one: -one[0])[:MOST_UNSEEN]
+    )
+
+
+def _rule_against(schema: Schema, places: Sequence[int], codes: Sequence[int]) -> str:
+    """Return the rule that no record has these values, as a line of a schema."""
+    attributes = [schema.attributes[place] for place in places]
+    values: list[object] = []
+    for attribute, code in zip(attributes, codes, strict=True):
+        if code == attribute.missing_code:
+            values.append(None)
+        elif attribute.kind is AttributeKind.NUMERIC:
+            values.append(attribute.label(code))
+        else:
+            values.append(attribute.values[code])
+    rule = {"forbidden": [attribute.name for attribute in attributes], "combinations": [values]}
+    return json.dumps(rule, ensure_ascii=False)
+
+
+def weakest_sheet(
+    schema: Schema,
+    pairs: Sequence[NonPrivateMarginal],
+    columns: Mapping[str, Any],
+    differences: Sequence[Found],
+    measure: str = "correlation",
+) -> Weakest:
+    """Return the associations, means, differences, and shares within groups that are furthest off, real beside synthetic.
+
+    Parameters
+    ----------
+    pairs
+        All that are compared. Correlations count by what they moved, Cramer's V by what it lost: noise about what is rare adds
+        to it.
+    columns
+        Figures of the numeric columns, as of `evaluate`. Of means that are more than `NOTABLE` sampling errors off the one with
+        the largest percentage is taken; where there are none, that with the most sampling errors.
+    differences
+        Mean differences of ordered columns, the one that is furthest off first.
+    measure
+        What the correlations of the pairs are called.
+    """
+    found: dict[str, list[tuple[float, Any]]] = {
+        "pairs": _of_pairs(schema, pairs, measure),
+        "means": _of_means(columns),
+        "differences": [(difference_off(one), one) for one in differences],
+        "shares": _of_shares(schema, pairs),
+    }
+    named: dict[str, tuple[Found, ...]] = {
+        kind: tuple(one for place, (far, one) in enumerate(some[:NAMED]) if not place or far >= BAD[kind])
+        for kind, some in found.items()
+    }
+    decided = {name for one in named["pairs"][:1] for name in one["columns"]}
+    decided |= {one["column"] for one in named["means"][:1]}
+    skewed = any(_is_skewed(columns[name]["real"]) for name in decided & columns.keys())
+    words = tuple(_in_words(kind, some) for kind, some in named.items() if some)
+    return Weakest(**named, words=words, advice=ADVICE.format(LOWER_END if skewed else ""))
+
+
+def _of_pairs(
+    schema: Schema, pairs: Sequence[NonPrivateMarginal], measure: str
+) -> list[tuple[float, dict[str, Any]]]:
+    lost: list[tuple[float, dict[str, Any]]] = []
+    for one in pairs:
+        numbers = one.correlation is not None and one.own_correlation is not None
+        real = one.correlation if numbers else one.association
+        own = one.own_correlation if numbers else one.own_association
+        if real is not None and own is not None:
+            names = [schema.attributes[place].name for place in one.attributes]
+            both = {
+                "columns": names,
+                "measure": measure if numbers else CRAMERS_V,
+                "real": real,
+                "synthetic": own,
+            }
+            lost.append((abs(real - own) if numbers else real - own, both))
+    return sorted(lost, key=lambda one: -one[0])
+
+
+def _of_means(columns: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
+    off: list[tuple[tuple[float, float], dict[str, Any]]] = []
+    for name, both in columns.items():
+        real, own, sampling = both["real"]["mean"], both["synthetic"]["mean"], both["real"]["sampling"]
+        if own is not None and sampling:
+            percent = 100 * (own - real) / abs(real) if real else None
+            apart = abs(own - real) / sampling
+            far = 0.0 if apart <= NOTABLE else inf if percent is None else abs(percent)
+            found = {
+                "column": name,
+                "real": real,
+                "synthetic": own,
+                "sampling_errors": apart,
+                "percent": percent,
+            }
+            off.append(((far, apart), found))
+    return [(far, found) for (far, _), found in sorted(off, key=lambda one: one[0], reverse=True)]
+
+
+def _of_shares(schema: Schema, pairs: Sequence[NonPrivateMarginal]) -> list[tuple[float, dict[str, Any]]]:
+    shares = []
+    for one in pairs:
+        if (found := one.share) is not None:
+            named = [
+                {"column": schema.attributes[place].name, "value": schema.attributes[place].label(code)}
+                for place, code in zip(one.attributes, found.codes, strict=True)
+            ]
+            group, value = named if found.group == 0 else named[::-1]
+            both = {
+                "group": group,
+                "value": value,
+                "rows": found.rows,
+                "real": found.real,
+                "synthetic": found.own,
+            }
+            shares.append((abs(found.real - found.own), both))
+    return sorted(shares, key=lambda one: -one[0])
+
+
+def difference_off(one: Found) -> float:
+    """Return how far the mean difference of ordered columns is off, as a part of it."""
+    return float(abs(one["synthetic"] - one["real"]) / max(abs(one["real"]), 1e-9))
+
+
+def _is_skewed(figures: Mapping[str, Any]) -> bool:
+    """Return whether few large numbers decide a mean: it lies beyond the upper quartile, or far from the median."""
+    if figures["quartiles"] is None:
+        return False
+    low, middle, high = figures["quartiles"]
+    return bool(figures["mean"] - middle > (high - low) / 4)
+
+
+def _in_words(kind: str, found: Sequence[Found]) -> str:
+    """Return a line on the figures of a kind: the first one in full, the others after it."""
+    (what, real, own, remark), *others = (_figure(kind, one) for one in found)
+    then = "; ".join(f"{what}, {real} and {own}" for what, real, own, _ in others)
+    return f"weakest {kind[:-1]}: {what}, {real} in the table, {own} in the release{remark}" + (
+        f"; then {then}" if then else ""
+    )
+
+
+def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
+    """Return what a figure is of, its real and its synthetic value, and a remark."""
+    both = one["real"], one["synthetic"]
+    if kind == "pairs":
+        measure = "dependence" if one["measure"] == CRAMERS_V else one["measure"]
+        return " x ".join(one["columns"]), f"{measure} {both[0]:.2f}", f"{both[1]:.2f}", ""
+    if kind == "means":
+        percent = "" if one["percent"] is None else f"{one['percent']:+.1f} %, "
+        remark = f" ({percent}{one['sampling_errors']:.1f} times what chance would do)"
+        return one["column"], f"{both[0]:,.6g}", f"{both[1]:,.6g}", remark
+    if kind == "differences":
+        unit = "" if one["unit"] is None else f" {one['unit']}"
+        return " to ".join(one["columns"]), f"{both[0]:,.4g}{unit}", f"{both[1]:,.4g}", ""
+    value, group = (f"{part['column']} = {part['value']}" for part in (one["value"], one["group"]))
+    return f"{value} among {group} ({one['rows']:,} rows)", f"{both[0]:.1%}", f"{both[1]:.1%}", ""
+
+
+def score_sheet(
+    schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]
+) -> Scores:
+    """Return the scores of columns and pairs, in per cent, and their means."""
+    names = [schema.attributes[one.attributes[0]].name for one in ones]
+    means = [100 * float(np.mean([one.score for one in some])) for some in (ones, pairs) if some]
+    return Scores(
+        overall=float(np.mean(means)),
+        columns=means[0],
+        pairs=means[1] if len(means) > 1 else None,
+        by_column={name: 100 * one.score for name, one in zip(names, ones, strict=True)},
+        by_pair=tuple(
+            {"columns": [names[place] for place in one.attributes], "score": 100 * one.score} for one in pairs
+        ),
+        left_out=len(schema) - len(ones),
+    )
