@@ -161,8 +161,10 @@ def verdict(
 ) -> str | None:
     """Return in words what the predicted errors do not beat, and what to do; None if they beat all.
 
-    A mean error that is less than `TIE` times that of independent columns, which cost budget too, is a tie.
+    A mean error that is less than `TIE` times that of independent columns, which cost budget too, is a tie; where nothing but
+    single columns is asked for, they are what is released.
     """
+    single = workload.marginals is not None and workload.marginals.attributes.shape[1] == 1
     binary = workload.schema.is_binary
     names = {
         "zeros": "one record of zeros" if binary else "one record of first values",
@@ -171,6 +173,8 @@ def verdict(
     }
     said = []
     for name, errors in baselines.items():
+        if name == "independence" and single:
+            continue
         own, other = _figures(predicted), _figures(errors)
         verb = "has" if name != "independence" else "have"
         shown = f"on the public population, {names[name]} {verb} largest error {other[0]:.2g} and mean error {other[1]:.2g}"

@@ -198,11 +198,16 @@ class ColumnBlocks:
         if self.attribute.integer:
             return np.clip(np.floor(numbers + rounding), low, high - 1)
         digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
+        if self.attribute.decimals is not None:
+            digits = np.minimum(digits, self.attribute.decimals)
         up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
-        short = np.round(numbers * up / down) / up * down
         top = np.where(bins == edges.size - 2, high, np.nextafter(high, low))
-        fits = (short >= low) & (short <= top)
-        return np.where(fits, short, np.clip(numbers, low, top)) + 0.0
+        units, inner = np.round(numbers * up / down), np.clip(numbers, low, top)
+        tried = [
+            (units + step) / up * down for step in (0, -1, 1)
+        ]  # one that leaves its bin by rounding goes back
+        fits = [(short >= low) & (short <= top) for short in tried]
+        return np.select(fits, tried, inner) + 0.0
 
 
 def _width(low: _Numbers, high: _Numbers, wide: NDArray[np.bool_]) -> _Numbers:

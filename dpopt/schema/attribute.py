@@ -15,7 +15,7 @@ from dpopt.errors import SchemaError
 from dpopt.schema.dates import cut_off, date_number, date_pattern, date_text, first_and_last
 
 Value = str | int | float | bool
-LARGEST_SIZE = 65_535
+LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
 
 
 class AttributeKind(Choice):
@@ -62,12 +62,14 @@ class Attribute:
     occurring
         The codes that can occur, as far as is publicly known. None: nothing is declared.
     date_format
-        Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (%Y, %m,
-        %d, %H, %M and %S are known). Edges, representatives and `other` are given as such texts, and kept as seconds since the
+        Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (all
+        parts: `dpopt.schema.dates`). Edges, representatives and `other` are given as such texts, and kept as seconds since the
         beginning of 1970.
     prefix
         Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
         value "I21".
+    decimals
+        Numeric: drawn numbers with fractions have at most so many digits after the point, 1 to 15.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class Attribute:
     occurring: tuple[int, ...] | None = None
     date_format: str | None = None
     prefix: int | None = None
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -207,6 +210,16 @@ class Attribute:
                     "%Y (or %y) and any of %m (or %b, %B), %d, %H, %M, %S, %f in use, none without those before it"
                 )
             object.__setattr__(self, "integer", True)  # whole seconds
+        if self.decimals is not None and (
+            self.kind is not AttributeKind.NUMERIC
+            or isinstance(self.decimals, bool)
+            or not isinstance(self.decimals, int)
+            or not 1 <= self.decimals <= MOST_DECIMALS
+        ):
+            raise self._refusal(
+                f"'decimals' is a number from 1 to {MOST_DECIMALS} and belongs to numeric; found {self.decimals!r} for "
+                f"{self.kind.value}"
+            )
         if self.prefix is not None:
             if self.kind is not AttributeKind.CATEGORICAL:
                 raise self._refusal(f"a prefix belongs to categorical, not to {self.kind.value}")

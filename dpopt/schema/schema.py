@@ -337,7 +337,7 @@ _COMMON = ("name", "type", "missing", "other", "occurring")
 _KEYS = {
     AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
-    AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", "representatives"),
+    AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", "decimals", "representatives"),
 }
 _DATE = "date"
 _DATE_KEYS = (*_COMMON, "format", "edges", "representatives")
@@ -354,6 +354,8 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
         written["edges"] = [plain(edge) for edge in attribute.edges]
         if attribute.integer and not dated:
             written["integer"] = True
+        if attribute.decimals is not None:
+            written["decimals"] = attribute.decimals
         if attribute.representatives != attribute.midpoints():
             written["representatives"] = [plain(number) for number in attribute.representatives]
     elif attribute.kind is AttributeKind.CATEGORICAL:
@@ -397,7 +399,8 @@ def attribute_from_json(item: object, number: int) -> Attribute:
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
     common: dict[str, Any] = {key: declared.get(key) for key in ("missing", "other")}
-    common |= {"date_format": declared.get("format"), "prefix": declared.get("prefix")}
+    common |= {"date_format": declared.get("format")}
+    common |= {key: declared.get(key) for key in ("prefix", "decimals")}
     if kind is AttributeKind.NUMERIC:
         attribute = Attribute(name, kind, **_numeric(declared, place), **common)
     elif kind is AttributeKind.BOOLEAN:

@@ -258,7 +258,9 @@ def test_many_whole_numbers_become_bins_with_whole_edges() -> None:
 
 def test_fractions_become_bins() -> None:
     attribute = attribute_of(["0.5", "0.25", "0.9"])
-    assert (attribute.kind, attribute.integer) == (NUMERIC, False)
+    assert (attribute.kind, attribute.integer, attribute.decimals) == (NUMERIC, False, 2)
+    assert attribute_of(pa.array([0.3, 1.7, 13.7], pa.float32())).decimals == 1
+    assert attribute_of([1 / 3, 0.5]).decimals is None
     assert attribute.edges == (0.2, 0.4, 0.6, 0.8, 1.0)
 
 

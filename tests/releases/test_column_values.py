@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ edge_lists = st.lists(st.integers(-2_000, 10**6), min_size=2, max_size=9, unique
 def test_finer_bins_divide_each_bin_and_numbers_stay_in_theirs(
     edges: list[int], integer: bool, data: st.DataObject
 ) -> None:
-    attribute = numeric(*edges, integer=integer, missing="?")
+    attribute = replace(numeric(*edges, integer=integer, missing="?"), decimals=1)
     fine = fine_limits(attribute)
     assert (np.diff(fine) > 0).all()
     assert np.isin(limits(attribute), fine).all()
@@ -68,6 +69,7 @@ def test_finer_bins_divide_each_bin_and_numbers_stay_in_theirs(
     assert np.array_equal(np.searchsorted(edges[1:-1], known, side="right"), codes[~missing])
     assert ((known >= edges[0]) & (known <= edges[-1])).all()
     assert not integer or np.array_equal(known, np.floor(known))
+    assert known.tolist() == pytest.approx(np.round(known, 1).tolist(), rel=0, abs=1e-9)
     assert np.array_equal(numbers, blocks.drawn(codes, weights, 3), equal_nan=True)
 
 

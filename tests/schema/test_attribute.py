@@ -342,6 +342,8 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
         (lambda: days(date_format="%y %Y"), "expected one such as"),
         (lambda: x_of(("a",), date_format="%Y"), "a form of dates belongs to numeric"),
         (lambda: age(date_format="%Y", edges=(0, 1e12)), "is no date in the years 1 to 9999"),
+        (lambda: age(decimals=0), "'decimals' is a number from 1 to 15"),
+        (lambda: x_of(("a",), decimals=1), "belongs to numeric"),
         (lambda: age(prefix=2), "a prefix belongs to categorical"),
         (lambda: x_of(("ab",), prefix=0), "'prefix' is a number of characters"),
         (lambda: x_of(("abc",), prefix=2), "would never occur"),

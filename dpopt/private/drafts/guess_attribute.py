@@ -85,6 +85,7 @@ _NAMED = (
     "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them by "
     "--person NAME --rows-per-person K"
 )
+_MOST_DECIMALS = 6
 _YEARS = (1500, 2150)  # whole numbers between which successive ones are years
 _DENSE = 0.1  # share of a range that numbers of rows fill at least
 _SURVEY_WEIGHT = re.compile(
@@ -414,7 +415,14 @@ def _numeric(
     if reason is not None:
         return _left_out(reason)
     shaped = readable_edges(values, rows, limits.bins, integer=integer)
-    attribute = Attribute(name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing)
+    attribute = Attribute(
+        name,
+        AttributeKind.NUMERIC,
+        edges=shaped.edges,
+        integer=integer,
+        missing=missing,
+        decimals=None if integer else _decimals(values),
+    )
     check += _of_numbers(column, values, rows, shaped, integer=integer)
     return Guess(
         attribute,
@@ -422,6 +430,15 @@ def _numeric(
         tuple(check),
         _bins_in_words(shaped),
     )
+
+
+def _decimals(values: NDArray[np.float64]) -> int | None:
+    """Return how many digits after the point hold all numbers, those of 32 bits taken as they were written; None if many."""
+    for digits in range(1, _MOST_DECIMALS + 1):
+        within = np.minimum(1e-7 * np.abs(values), 0.01 / 10**digits)
+        if (np.abs(values - np.round(values, digits)) <= within).all():
+            return digits
+    return None
 
 
 def _are_years(values: NDArray[np.float64]) -> bool:
