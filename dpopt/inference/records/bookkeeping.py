@@ -48,13 +48,13 @@ class Bookkeeping:
         self.narrow = ClauseTerms.of(problem.terms, 0, narrow)
         self.wide = ClauseTerms.of(problem.terms, narrow + 1)
         tables = lay_out_tables(problem, self.marginals, records)
-        listed = lay_out_clauses(problem, self.wide, records) if len(self.wide) else None
-        monomials = lay_out_monomials(problem, self.narrow, records) if len(self.narrow) else None
+        listed = lay_out_clauses(problem, self.wide, records)
+        monomials = lay_out_monomials(problem, self.narrow, records)
         # Clauses, the number kept for each, what a record adds to it, and what it is where the count is as it should be.
         self._counted: list[tuple[ClauseTerms, NDArray[np.int32], int, int]] = []
-        if monomials is not None:
+        if len(self.narrow):
             self._counted.append((self.narrow, monomials.residuals, monomials.scale, 0))
-        if listed is not None:
+        if len(self.wide):
             self._counted.append((self.wide, listed.prices, listed.scale, listed.scale // 2))
         self.counters = Counters(
             1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
@@ -116,11 +116,8 @@ class Bookkeeping:
         for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
             shapes = marginals.shapes[first : first + len(one)]
             write_prices(tables, first, one.starts[:-1], shapes, by_term[id(term)], -1.0 / unit, 0)
-        listed, monomials = counters.listed, counters.monomials
-        if listed is not None:
-            listed = listed._replace(weights=np.full(len(self.wide.terms), unit))
-        if monomials is not None:
-            monomials = monomials._replace(weights=np.full(len(self.narrow), unit))
+        listed = counters.listed._replace(weights=np.full(len(self.wide.terms), unit))
+        monomials = counters.monomials._replace(weights=np.full(len(self.narrow), unit))
         for clauses, target, _, _ in self._counted:
             for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
@@ -133,5 +130,5 @@ def _gather(counters: Counters) -> None:
     """Make the sums over conditions anew from the counts."""
     from dpopt.inference.records.clause_kernels import gather
 
-    if counters.monomials is not None:
+    if counters.monomials.residuals.size:
         gather(counters.monomials)

@@ -378,12 +378,10 @@ def fixed_targets(clauses: ClauseTerms, records: int, scale: int) -> NDArray[np.
     return np.floor(clauses.values() * float(records * scale) + 0.5).astype(np.int64)
 
 
-def new_truth(listed: Listed | None) -> Truth | None:
+def new_truth(listed: Listed) -> Truth:
     """Return room for what is true of a record; `look` fills it in."""
     from dpopt.inference.records.clause_kernels import Truth
 
-    if listed is None:
-        return None
     columns = listed.column_start.size
     return Truth(
         taken=np.zeros(columns, dtype=np.uint8),
@@ -422,11 +420,14 @@ def are_worthwhile(problem: FitProblem) -> bool:
 
 
 def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -> Monomials:
-    """Return clauses of up to three literals without records; arguments as for `lay_out_clauses`."""
+    """Return clauses of up to three literals without records; arguments as for `lay_out_clauses`.
+
+    Without clauses there are no columns: sums over their pairs would take room for nothing.
+    """
     from dpopt.inference.records.clause_kernels import Monomials
 
     scale, dtype = scale_of(largest_value(clauses.terms), records)
-    m, spare = len(clauses), int(problem.offsets()[-1])
+    m, spare = len(clauses), int(problem.offsets()[-1]) if len(clauses) else 0
     literals, accepted = clause_literals(problem, clauses, WIDTH)
     columns = np.where(literals < 0, ~literals, literals)
     # A literal on the spare column is false ("=") or true ("!=") of every record: its sign belongs to the kind.
@@ -540,12 +541,10 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def new_sight(monomials: Monomials | None) -> Sight | None:
+def new_sight(monomials: Monomials) -> Sight:
     """Return room for what the clauses add for a record; `see` fills it in."""
     from dpopt.inference.records.clause_kernels import Sight
 
-    if monomials is None:
-        return None
     size, m = monomials.single.shape[0], monomials.residuals.size
     return Sight(
         taken=np.zeros(size, dtype=np.uint8),

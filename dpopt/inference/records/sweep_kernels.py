@@ -66,10 +66,10 @@ class Counters(NamedTuple):
     own: int  # 1: that record is one of those that are counted; 0: the counters only price records
     tables: Tables
     place: Place
-    listed: Listed | None  # None: no clauses of this kind, and nothing is compiled for them
-    truth: Truth | None
-    monomials: Monomials | None
-    sight: Sight | None
+    listed: Listed  # empty, as the monomials, where there are no clauses of this kind: no variant is compiled for that
+    truth: Truth
+    monomials: Monomials
+    sight: Sight
 
 
 @part
