@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import pandas as pd
@@ -32,6 +32,7 @@ from dpopt.transcript.journal import read_journal
 from tests.tiny_jobs import NUMBERS, SCHEMA, TABLE
 from tests.tiny_runs import dataset_of
 
+T = TypeVar("T")
 HOW = ("before", "within", "after")
 NOTHING_LEFT = ("nothing to release", "without a single record", "every measurement was lost")
 """What a run says that lost all of its draws to kills."""
@@ -45,15 +46,19 @@ class Killed(BaseException):
 class World:
     """Counts what is drawn and what is written, by the label of the charge, and kills at one chosen step.
 
-    Steps are the calls of os.write and os.fsync and the renames of files, in their order. A kill at a write comes before it,
-    after a part of it, or after all of it.
+    Steps are the calls of os.write and the renames of files, in their order. A kill at a write comes before it, after a part of
+    it, or after all of it. (A kill at a flush finds what a kill after the write before it finds.) Without a kill, and with a
+    folder to watch, `kills` becomes the list of kills that leave different files behind.
     """
 
     kill_at: int | None = None
     how: str = "before"
     step: int = 0
+    watched: Path | None = None
+    kills: list[tuple[int, str]] = field(default_factory=list)
     drawn: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
+    _left: object = None
 
     @contextmanager
     def going(self) -> Iterator[None]:
@@ -71,25 +76,13 @@ class World:
                     world._note(data)
                 return write(file, data[:length])
 
-            world._step(
-                {
-                    "before": lambda: None,
-                    "within": lambda: part(len(data) // 2),
-                    "after": lambda: part(len(data)),
-                }
-            )
-            return part(len(data))
+            return world._step(lambda: part(len(data)), lambda: part(len(data) // 2))
 
         def moving(path: Path, target: Path) -> Path:
-            world._step({"before": lambda: None, "within": lambda: None, "after": lambda: move(path, target)})
-            return move(path, target)
-
-        def flushing(file: int) -> None:
-            world._step(dict.fromkeys(HOW, lambda: None))
+            return world._step(lambda: move(path, target), None)
 
         with (
             mock.patch("os.write", writing),
-            mock.patch("os.fsync", flushing),
             mock.patch.object(Path, "replace", moving),
             mock.patch.object(Door, "_released", counting),
         ):
@@ -101,11 +94,26 @@ class World:
             if label is not None:
                 self.seen[label] += 1
 
-    def _step(self, at: dict[str, object]) -> None:
-        self.step += 1
-        if self.step - 1 == self.kill_at:
-            at[self.how]()  # type: ignore[operator]
+    def _step(self, whole: Callable[[], T], half: Callable[[], object] | None) -> T:
+        number, self.step = self.step, self.step + 1
+        if number == self.kill_at:
+            if self.how == "after":
+                whole()
+            elif self.how == "within" and half is not None:
+                half()
             raise Killed
+        before = self._files()
+        done = whole()
+        after = self._files()
+        different = (before != self._left, half is not None, after != before)
+        self.kills += [(number, how) for how, one in zip(HOW, different, strict=True) if one]
+        self._left = after
+        return done
+
+    def _files(self) -> object:
+        """Return names, sizes and identities of all files in the folder that is watched."""
+        every = [] if self.watched is None else sorted(self.watched.rglob("*"))
+        return [(path, (found := path.lstat()).st_size, found.st_ino) for path in every]
 
 
 def label_of(entry: dict[str, Any]) -> str | None:
@@ -228,13 +236,13 @@ def _says_lost(section: object) -> bool:
     return isinstance(section, dict) and "lost_to_interruptions" in section
 
 
-def steps_of(folder: Path, begun: Job | Asked) -> int:
-    """Return how many steps a run has without a kill; each draw is made once."""
-    world = World()
+def kills_of(folder: Path, begun: Job | Asked) -> list[tuple[int, str]]:
+    """Return the kills of a run that leave different files behind; without one each draw is made once."""
+    world = World(watched=folder.parent)
     made = go_on(folder, begun, world)
     assert made is not None
     check(folder, made, world.seen)
     assert world.drawn == world.seen
     assert max(world.drawn.values()) == 1
     shutil.rmtree(folder)
-    return world.step
+    return world.kills
