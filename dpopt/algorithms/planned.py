@@ -23,7 +23,7 @@ from dpopt.files.written_files import whole_file
 from dpopt.html_pages.shown import Shown
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
-from dpopt.releases.measured_size import with_size_measured
+from dpopt.releases.measured_size import tell_smallest, with_size_measured
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
@@ -227,6 +227,8 @@ def _made(
     form = None if asked.terms.reading.layout is None else str(asked.terms.reading.layout)
     check_density_known(asked.terms, asked.schema, form)
     budget = asked.terms.budget()
+    if asked.terms.measures_size:
+        tell_smallest(budget, progress)
     made, statement = plan_and_statement(
         asked.terms,
         size,

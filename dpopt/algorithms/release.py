@@ -33,7 +33,7 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
-from dpopt.releases.measured_size import PublicSize, smallest_note
+from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
@@ -121,7 +121,7 @@ def release(
     form = _form(table, schema, how)
     check_density_known(chosen, schema, form)
     if chosen.measures_size:
-        progress.note(smallest_note(chosen.budget()))
+        tell_smallest(chosen.budget(), progress)
     account = open_account(budget, "release", chosen.budget(), chosen.relation, how)
     with stage(progress, "reading the table"):
         dataset = read_by(table, schema, how, engine)

@@ -190,6 +190,7 @@ def resume_run(
     refuse_ended(folder)
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
     try:
+        refuse_ended(folder)  # another process may have ended the run before this one had the lock
         remove_unfinished(folder)
         if isinstance(begun, Job):
             (folder / REQUEST).unlink(missing_ok=True)

@@ -473,7 +473,7 @@ def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     )
 
 
-def size_note(plan: Plan) -> str | None:
+def size_note(plan: Plan) -> str | DpoptWarning | None:
     """Return what to know about a public size; None under replace-one, where the size is exact."""
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None

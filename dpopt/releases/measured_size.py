@@ -15,7 +15,7 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import SizeMeasurement, amount_for
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import AccuracyWarning, PlanError, TranscriptError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise
@@ -23,7 +23,7 @@ from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.public_facts import public_size
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.plan import LARGEST_SIZE
-from dpopt.releases.progress import Detail
+from dpopt.releases.progress import Detail, Progress
 from dpopt.transcript.journal import Journal, MemoryJournal
 from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
@@ -179,8 +179,8 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
     return PublicSize(min(max(number, 1), LARGEST_SIZE), budget)
 
 
-def smallest_note(budget: Budget) -> str:
-    """Return, before anything is spent, from which number of records on a release goes on that measures it first.
+def tell_smallest(budget: Budget, progress: Progress) -> None:
+    """Say, before anything is spent, from which number of records on a release goes on that measures it first.
 
     A detail, unless small tables would be refused.
     """
@@ -191,10 +191,13 @@ def smallest_note(budget: Budget) -> str:
         f"fewer than {least:,} are measured, the run ends, and the 1 % of the budget that this cost stays charged. For a "
         "smaller table declare a fixed public number near it with --n0, or take a larger budget"
     )
-    return f"warning: {said}" if least >= WARNED_LEAST else Detail(f"note: {said}")
+    if least >= WARNED_LEAST:
+        progress.warning(AccuracyWarning(said))
+    else:
+        progress.note(Detail(f"note: {said}"))
 
 
-def measured_note(size: int, budget: Budget) -> str:
+def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
     """Return what to know about a number of records that was, or is to be, measured: a detail, unless its noise is large."""
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
@@ -204,8 +207,8 @@ def measured_note(size: int, budget: Budget) -> str:
     )
     if share <= WARNED_FROM:
         return Detail(f"note: {said}")
-    return (
-        f"warning: {said}. Declare a fixed public number near it with --n0 if there is one: it costs nothing"
+    return AccuracyWarning(
+        f"{said}. Declare a fixed public number near it with --n0 if there is one: it costs nothing"
     )
 
 

@@ -39,7 +39,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
-from dpopt.releases.measured_size import MARGIN, is_measured, size_of, with_size_measured
+from dpopt.releases.measured_size import MARGIN, is_measured, size_of, tell_smallest, with_size_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice
 from dpopt.releases.progress import Progress, stage
 from dpopt.schema.attribute import Attribute
@@ -376,6 +376,8 @@ class Request:
             )
         budget = self.spending()
         measured = is_measured(self.relation, n0)
+        if measured:
+            tell_smallest(budget, self.stages)
         return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
 
     def _tried(

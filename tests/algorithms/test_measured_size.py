@@ -21,7 +21,7 @@ from dpopt.algorithms.release import resume
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.statement import stated_privacy
-from dpopt.errors import BudgetError, PlanError
+from dpopt.errors import AccuracyWarning, BudgetError, DpoptWarning, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.releases.measured_size import MARGIN, measured_note
 from dpopt.releases.progress import Detail, Progress
@@ -151,31 +151,40 @@ def test_what_no_number_makes_plannable_is_refused_before_it_is_measured(tmp_pat
 
 @pytest.mark.parametrize(("size", "kind"), [(500, "warning"), (100_000, "note")])
 def test_noise_that_matters_is_a_warning(size: int, kind: str) -> None:
-    text = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP))
-    assert text.startswith(f"{kind}: the number of records, {size:,}")
-    assert ("--n0" in text) is (kind == "warning")
-    assert isinstance(text, Detail) is (kind == "note")  # which is shown on demand
+    said = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP))
+    assert f"the number of records, {size:,}" in str(said)
+    assert ("n0=" in str(said)) is (kind == "warning")
+    assert isinstance(said, Detail if kind == "note" else AccuracyWarning)  # a detail is shown on demand
 
 
 @pytest.mark.parametrize(("epsilon", "kind", "least"), [(0.1, "warning", "1,063"), (1.0, "note", "116")])
 def test_the_smallest_table_is_said_before_anything_is_spent(epsilon: float, kind: str, least: str) -> None:
-    said: list[str] = []
+    said: list[str | DpoptWarning] = []
 
     class Heard(Progress):
         def note(self, text: str) -> None:
             said.append(text)
 
+        def warning(self, what: DpoptWarning) -> None:
+            said.append(what)
+
+    budget: Any = {"epsilon": epsilon, "delta": 1e-9}
     with (
         mock.patch("dpopt.algorithms.release.read_by", side_effect=KeyboardInterrupt),  # before it is read
         pytest.raises(KeyboardInterrupt),
     ):
-        release(
-            frame(), SCHEMA, "marginals:1", algorithm="noise", epsilon=epsilon, delta=1e-9, progress=Heard()
-        )
-    (text,) = [one for one in said if "is measured first" in one]
-    assert text.startswith(f"{kind}: ")
-    assert f"If fewer than {least} are measured" in text
-    assert isinstance(text, Detail) is (kind == "note")
+        release(frame(), SCHEMA, "marginals:1", algorithm="noise", progress=Heard(), **budget)
+    dpopt.plan(SCHEMA, "marginals:1", n=10**6, algorithm="noise", predict=False, progress=Heard(), **budget)
+    with (
+        mock.patch("dpopt.synopses.release.read_table", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        dpopt.summary(frame(), SCHEMA, 1, columns=("a",), progress=Heard(), **budget)
+    heard = [one for one in said if "is measured first" in str(one)]
+    assert len(heard) == 3
+    for one in heard:
+        assert f"If fewer than {least} are measured" in str(one)
+        assert isinstance(one, Detail if kind == "note" else AccuracyWarning)
 
 
 def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from dpopt.errors import (
     WorkloadError,
 )
 from dpopt.releases.folder_files import (
+    TRANSCRIPT,
     check_empty,
     make_empty,
     missing_folders,
@@ -34,7 +35,7 @@ from dpopt.releases.folder_files import (
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
-from dpopt.transcript.journal import FileJournal
+from dpopt.transcript.journal import FileJournal, lock_of
 from tests.algorithms.small_runs import AMPLE, SCHEMA, dataset, job, plan, seeded, small_release, workload
 
 
@@ -309,6 +310,23 @@ def test_a_run_that_never_began_is_resumed_from_the_start(tmp_path: Path) -> Non
     folder = tmp_path / "release"
     create_folder(folder, job(), expected_bytes=1).close()
     assert len(resume_run(folder, dataset(), read_job(folder)).rounds) == 6
+
+
+def test_of_two_that_resume_at_once_one_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other ends it after this one has found it unfinished, and before this one has the lock."""
+    folder, reopen = tmp_path / "release", FileJournal.reopen
+    create_folder(folder, job(), expected_bytes=1).close()
+
+    def after_another(path: Path) -> object:
+        with monkeypatch.context() as others:
+            others.setattr(FileJournal, "reopen", reopen)
+            resume_run(folder, dataset(), read_job(folder))
+        return reopen(path)
+
+    monkeypatch.setattr(FileJournal, "reopen", after_another)
+    with pytest.raises(ReleaseFolderError, match="has ended; there is nothing to resume"):
+        resume_run(folder, dataset(), read_job(folder))
+    assert not lock_of(folder / TRANSCRIPT).exists()
 
 
 def test_a_json_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

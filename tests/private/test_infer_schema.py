@@ -767,6 +767,12 @@ def test_a_reviewed_draft_is_a_schema_with_what_the_owner_declares() -> None:
     assert (made.draft, made.names, [one.name for one in made.rules]) == (False, ("n", "t"), ["few are z"])
     assert (made.attributes[0].edges, made.attributes[0].integer) == ((0, 50, 100), True)
     assert (made.attributes[1].values, made.attributes[1].missing) == (("x", "y", "z"), "")
+    for change, edges in (
+        ({"bins": 4}, (0, 8, 16, 24, 32)),
+        ({"range": [0, 160]}, tuple(range(0, 161, 10))),
+        ({"bins": 2, "range": [0, 100]}, (0, 50, 100)),
+    ):
+        assert draft.reviewed({"n": change}).attributes[0].edges == edges
     other: dict[str, dict[str, object] | None] = {"n": {"type": "categorical", "values": [0, 1]}, "t": None}
     assert draft.reviewed(other).attributes[0].values == (0, 1)
     with pytest.raises(SchemaError, match="the draft has no column 'm'; it has n, t"):

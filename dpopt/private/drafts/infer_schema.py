@@ -159,7 +159,8 @@ class SchemaDraft:
         ----------
         columns
             What is declared otherwise, by column: keys of a schema file, such as {"edges": [0, 18, 65, 110]} or {"type":
-            "categorical", "values": ["a", "b"]}. None leaves the column out. Others stay as drafted.
+            "categorical", "values": ["a", "b"]}. "bins", "range", or both take the place of drafted edges: what is not given of
+            the two is that of the draft. None leaves the column out. Others stay as drafted.
         rules
             What every record obeys, each in the form of a schema file.
 
@@ -178,7 +179,21 @@ class SchemaDraft:
             change = changes.get(attribute.name, {})
             if change is not None:
                 kept = attribute_to_json(attribute)
-                replaced = {"type": kept.keys() - {"name", "missing"}, "edges": {"representatives"}}
+                if (
+                    change.keys() & {"bins", "range"}
+                    and "edges" in kept
+                    and not change.keys() & {"edges", "type"}
+                ):
+                    edges: list[object] = list(attribute.edges)
+                    del kept["edges"]
+                    kept |= {"bins": len(edges) - 1, "range": [edges[0], edges[-1]]}
+                middles = {"representatives"}
+                replaced = {
+                    "type": kept.keys() - {"name", "missing"},
+                    "edges": middles,
+                    "bins": middles,
+                    "range": middles,
+                }
                 for key in change.keys() & replaced.keys():
                     kept = {name: value for name, value in kept.items() if name not in replaced[key]}
                 attributes.append({**kept, **change})
