@@ -298,8 +298,9 @@ def figures_of_records(finished: SyntheticRelease, pairs: Sequence[tuple[str, st
         return NonPrivateNumbers(columns=columns)
     names = list(dict.fromkeys(chain.from_iterable(pairs)))
     schema = finished.job.schema
-    centres = np.array([schema.attributes[schema.index(name)].edges[0] for name in names])
-    sums = PairSums.of(np.stack([numbers[name][0] for name in names]), numbers[names[0]][1], centres)
+    asked = [schema.attributes[schema.index(name)] for name in names]
+    drawn, shares = zip(*(numbers[one.measured] for one in asked), strict=True)
+    sums = PairSums.of(np.stack(drawn), shares[0], np.array([one.edges[0] for one in asked]))
     both = {pair: (names.index(pair[0]), names.index(pair[1])) for pair in pairs}
     return NonPrivateNumbers(
         columns=columns,

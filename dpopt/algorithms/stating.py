@@ -493,7 +493,7 @@ def _fixed_note(schema: Schema) -> AccuracyWarning | None:
     return AccuracyWarning(
         f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since a "
         "rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, leave the rule "
-        "out and add a column of the difference (a duration) to the table, or declare finer bins"
+        'out and declare one column as a length after the other ("after"), or declare finer bins'
     )
 
 

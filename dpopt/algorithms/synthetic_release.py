@@ -28,6 +28,7 @@ from dpopt.releases.run import MeasuredMarginals, Outcome
 from dpopt.releases.table_output import write_answers, write_records
 from dpopt.releases.values import Values, drawn_values
 from dpopt.releases.wide_output import ones_of, write_wide
+from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal, read_journal
 
@@ -195,18 +196,21 @@ class SyntheticRelease(Shown):
     def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each.
 
-        Dates are seconds since 1970-01-01.
+        Dates are seconds since 1970-01-01. Lengths come besides, named as `Attribute.measured` says.
         """
         if self.job.schema.is_binary:
             return {}  # and no matrix of all cells is made
         written, weights = written_table(self.job, self.written)
         shares = np.ones(len(written)) if weights is None else weights
         drawn, _ = drawn_values(self.values, self.record_schema, written, weights)
-        found = {}
-        for place, attribute in enumerate(self.record_schema.attributes):
+        found, attributes = {}, self.record_schema.attributes
+        summed = add_lengths(attributes, written, drawn)
+        for place, attribute in enumerate(attributes):
             if attribute.kind is AttributeKind.NUMERIC:
                 by_code = np.append(attribute.representatives, np.nan)  # a missing value has the last code
-                found[attribute.name] = (drawn.get(place, by_code[written[:, place]]), shares)
+                found[attribute.measured] = (drawn.get(place, by_code[written[:, place]]), shares)
+            if attribute.after is not None:
+                found[attribute.name] = (summed[place], shares)
         return found
 
     def report(self, table: object = None, **how: Any) -> str:

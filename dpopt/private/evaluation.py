@@ -300,7 +300,7 @@ class NonPrivateNumbers:
     repairs : OnInvalid
         What became of values that do not fit the schema.
     columns : dict
-        Of each numeric column, dates left aside: its figures in the file.
+        Of each numeric column, dates left aside: its figures in the file. Lengths are named as `Attribute.measured` says.
     changed : dict
         Of each column with values that were clipped or replaced, dates included: how many, and the mean as counted, or as which
         value others than numbers are counted.
@@ -341,7 +341,8 @@ def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = 
     held, replaced, sums = again._numbers(numeric, others, joint)
     columns: dict[str, ColumnFigures] = {}
     changed: dict[str, tuple[int, float | str | None]] = {}
-    for place, name, ((file, counted), numbers) in zip(numeric, names, held, strict=True):
+    for place, ((file, counted), numbers) in zip(numeric, held, strict=True):
+        name = attributes[place].measured
         weights = numbers.astype(np.float64)
         figures = ColumnFigures.of(np.where(np.isfinite(file), file, np.nan), weights)
         moved = int(numbers[(file != counted) & ~(np.isnan(file) & np.isnan(counted))].sum())

@@ -6,7 +6,7 @@ The counterpart of `read_table`: records that are written read back to the same 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from dpopt.errors import SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
 from dpopt.schema.dates import date_number, has_time
+from dpopt.schema.lengths import add_lengths, as_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
 if TYPE_CHECKING:
@@ -148,12 +149,9 @@ def write_csv(
     stream.write((",".join(map(_cell, names)) + "\n").encode())
     alone = len(names) == 1
     # Each cell carries the sign that follows it, so that the cells of a row only need to be joined.
-    columns = [
-        _decoded(attribute, records[:, place], numbers.get(place))
-        for place, attribute in enumerate(schema.attributes)
-    ]
-    cells = [[_cell(text, alone=alone) + "," for text in _texts(values)] for values, _ in columns]
-    codes = [places for _, places in columns]
+    columns = list(_decoded_columns(schema, records, numbers))
+    cells = [[_cell(text, alone=alone) + "," for text in _texts(values)] for _, values, _ in columns]
+    codes = [places for _, _, places in columns]
     if weights is not None:
         different, places = np.unique(weights, return_inverse=True)
         cells.append([repr(weight) + "," for weight in different.tolist()])
@@ -215,15 +213,26 @@ def records_table(
     """
     import pyarrow as pa
 
-    columns = []
-    for place, attribute in enumerate(schema.attributes):
-        values, codes = _decoded(attribute, records[:, place], numbers.get(place))
-        columns.append(_arrow_values(attribute, values).take(pa.array(codes)))
+    columns = [
+        _arrow_values(attribute, values).take(pa.array(codes))
+        for attribute, values, codes in _decoded_columns(schema, records, numbers)
+    ]
     names = list(schema.names)
     if weights is not None:
         columns.append(pa.array(weights))
         names.append(weight_column)
     return pa.table(columns, names=names)
+
+
+def _decoded_columns(
+    schema: Schema, records: NDArray[np.int32], numbers: Numbers
+) -> Iterator[tuple[Attribute, Sequence[Value | None], NDArray[np.int32]]]:
+    """Yield each attribute as files hold it, with its different values and which of them each record has."""
+    attributes = schema.attributes
+    summed = add_lengths(attributes, records, numbers)
+    for place in range(len(attributes)):
+        attribute = as_in_files(attributes, place)
+        yield attribute, *_decoded(attribute, records[:, place], summed.get(place))
 
 
 def _decoded(

@@ -62,7 +62,7 @@ def column_charts(
         )
         charts.append(
             {
-                "name": short(attribute.name, 80),
+                "name": short(attribute.measured, 80),
                 "codes": attribute.size,
                 "score": None if one is None else one.score,
                 **chart,

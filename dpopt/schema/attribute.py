@@ -12,7 +12,7 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import cut_off, date_number, date_pattern, date_text, first_and_last
+from dpopt.schema.dates import UNITS, cut_off, date_number, date_pattern, date_text, first_and_last
 
 Value = str | int | float | bool
 LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
@@ -70,6 +70,11 @@ class Attribute:
         value "I21".
     decimals
         Numeric: drawn numbers with fractions have at most so many digits after the point, 1 to 15.
+    after
+        Numeric: the name of another numeric column. The numbers of this attribute, its edges among them, are lengths: what this
+        column of the table says less what the other one says. Files hold the sum: see `dpopt.schema.lengths`.
+    unit
+        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers.
 
     Raises
     ------
@@ -84,8 +89,8 @@ class Attribute:
     (3, '[18, 65)')
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
-    >>> age.decoded(), age.number_text(18.0)
-    ((9, 41, 92), '18')
+    >>> age.decoded(), age.number_text(18.0), age.measured
+    ((9, 41, 92), '18', 'age')
     """
 
     name: str
@@ -100,6 +105,8 @@ class Attribute:
     date_format: str | None = None
     prefix: int | None = None
     decimals: int | None = None
+    after: str | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -193,9 +200,16 @@ class Attribute:
         """Return a number of this attribute as people read it: in its shortest form, or as a date."""
         return number_text(number) if self.date_format is None else date_text(number, self.date_format)
 
+    @property
+    def measured(self) -> str:
+        """What the numbers of this attribute are, for people: its name, and of a length from where it counts."""
+        counted = "above" if self.unit is None else f"{self.unit} after"
+        return self.name if self.after is None else f"{self.name} ({counted} {self.after})"
+
     def _bin_label(self, code: int) -> str:
         end = "]" if code == len(self.edges) - 2 else ")"
-        return f"[{self.number_text(self.edges[code])}, {self.number_text(self.edges[code + 1])}{end}"
+        unit = "" if self.unit is None else f" {self.unit}"
+        return f"[{self.number_text(self.edges[code])}, {self.number_text(self.edges[code + 1])}{end}{unit}"
 
     def _refusal(self, problem: str) -> SchemaError:
         return SchemaError(f"attribute {self.name!r}: {problem}")
@@ -220,6 +234,7 @@ class Attribute:
                 f"'decimals' is a number from 1 to {MOST_DECIMALS} and belongs to numeric; found {self.decimals!r} for "
                 f"{self.kind.value}"
             )
+        self._check_length()
         if self.prefix is not None:
             if self.kind is not AttributeKind.CATEGORICAL:
                 raise self._refusal(f"a prefix belongs to categorical, not to {self.kind.value}")
@@ -230,6 +245,19 @@ class Attribute:
                     raise self._refusal(
                         f"the value {value!r} is no text of at most {self.prefix} characters ('prefix'), and would never occur"
                     )
+
+    def _check_length(self) -> None:
+        if self.after is None and self.unit is None:
+            return
+        if self.kind is not AttributeKind.NUMERIC or self.date_format is not None:
+            raise self._refusal(
+                "a length ('after', 'unit') is numeric: its edges are numbers, of days for example"
+            )
+        if not isinstance(self.after, str) or self.unit not in {None, *UNITS}:
+            raise self._refusal(
+                f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its 'unit' "
+                f"out of {', '.join(UNITS)}, found {self.unit!r}"
+            )
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:

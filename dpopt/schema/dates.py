@@ -26,6 +26,8 @@ _PARTS = {
 _ORDER, _SAME = "YmdHMSf", {"y": "Y", "b": "m", "B": "m"}
 CENTURY = 1930
 """The year that the first of the years of two digits stands for: 30 is 1930, and 29 is 2029."""
+UNITS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+"""Units of lengths of time, in seconds."""
 FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0
 """The first second of year 1 and the last one of year 9999: texts of dates reach no farther."""
 _FIRST_OF_CENTURY, _LAST_OF_CENTURY = -1_262_304_000.0, 1_893_455_999.0

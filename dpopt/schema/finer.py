@@ -132,8 +132,8 @@ def rough_differences(schema: Schema) -> str | None:
         return None
     return (
         f"differences between {', '.join(map(repr, dict.fromkeys(columns)))}, such as lengths of time, are kept as roughly as "
-        "their bins are wide, and may be far off on average; if readers need them, add a column of the difference to the "
-        "table, such as days of a stay"
+        "their bins are wide, and may be far off on average; if readers need them, declare one column as a length after the "
+        'other ("after"), such as days of a stay'
     )
 
 

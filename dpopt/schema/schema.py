@@ -36,6 +36,7 @@ from dpopt.schema.attribute import (
     value_text,
 )
 from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.lengths import check_lengths
 from dpopt.schema.rules.compile_rules import compile_rules
 from dpopt.schema.rules.rule import Rule
 from dpopt.schema.rules.rule_json import rule_from_json, rule_to_json
@@ -127,6 +128,7 @@ class Schema(Shown):
             if not isinstance(rule, Rule):
                 raise SchemaError(f"rules are given as Rule(formula, name); found {rule!r}")
         object.__setattr__(self, "reading", _checked_reading(dict(self.reading)))
+        check_lengths(self.attributes)
         object.__setattr__(self, "_circuit", compile_rules(self.rules, self.attributes, self.index))
 
     def __reduce__(self) -> tuple[type[Schema], tuple[object, ...]]:
@@ -333,11 +335,12 @@ def _listed(names: tuple[str, ...], limit: int = 8) -> str:
 
 
 _COMMON = ("name", "type", "missing", "other", "occurring")
+_OF_NUMBERS = ("decimals", "representatives", "after", "unit")
 
 _KEYS = {
     AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
-    AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", "decimals", "representatives"),
+    AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", *_OF_NUMBERS),
 }
 _DATE = "date"
 _DATE_KEYS = (*_COMMON, "format", "edges", "representatives")
@@ -358,6 +361,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
             written["decimals"] = attribute.decimals
         if attribute.representatives != attribute.midpoints():
             written["representatives"] = [plain(number) for number in attribute.representatives]
+        written |= {key: getattr(attribute, key) for key in ("after", "unit") if getattr(attribute, key)}
     elif attribute.kind is AttributeKind.CATEGORICAL:
         written["values"] = list(attribute.values)
         if attribute.prefix is not None:
@@ -398,9 +402,9 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
-    common: dict[str, Any] = {key: declared.get(key) for key in ("missing", "other")}
-    common |= {"date_format": declared.get("format")}
-    common |= {key: declared.get(key) for key in ("prefix", "decimals")}
+    optional = ("missing", "other", "prefix", "decimals", "after", "unit")
+    common: dict[str, Any] = {key: declared.get(key) for key in optional}
+    common["date_format"] = declared.get("format")
     if kind is AttributeKind.NUMERIC:
         attribute = Attribute(name, kind, **_numeric(declared, place), **common)
     elif kind is AttributeKind.BOOLEAN:

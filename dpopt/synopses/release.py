@@ -311,7 +311,11 @@ class Request:
             As `declared_bins`, and `table`.
         """
         declared = self.declared(schema)
-        only = Schema(self._attributes(declared, columns), reading=declared.reading)
+        read = list(self._attributes(declared, columns))
+        for one in read:  # a length needs the column that it counts from, and that one perhaps another
+            if one.after is not None and one.after not in {other.name for other in read}:
+                read.append(declared.attributes[declared.index(one.after)])
+        only = Schema(tuple(read), reading=declared.reading)
         reading = named_by(table, self.reading, declared.names)
         return BinCounts.of_columns(replace(self, reading=reading).table(table, only), columns)
 

@@ -369,6 +369,12 @@ SCHEMA = Schema(
         Attribute("b", AttributeKind.NUMERIC, edges=(0, 1, 2, 3), missing="null"),
     )
 )
+LENGTHS = Schema(
+    (
+        Attribute("a", AttributeKind.NUMERIC, edges=(0, 1, 2, 3), missing="NA"),
+        Attribute("b", AttributeKind.NUMERIC, edges=(0, 1, 2), missing="null", after="a"),
+    )
+)
 FAMILY = ListFamily(("x1", "x2"), 2, RowKind.DISJUNCTIONS, 1)
 
 
@@ -419,15 +425,20 @@ def _degrees(folder: Path, records: Records) -> Counted:
     return Counter(dict(enumerate(sorted(found._counts.tolist(), reverse=True))))
 
 
-def _encoded(folder: Path, records: Records) -> Counted:
-    how = TableReading(column_names=NAMES, on_invalid=OnInvalid.DROP)
-    found = read_table(written(folder / "t.csv", lines(records)), SCHEMA, how)
-    return Counter(zip(*(column.tolist() for column in found._columns), strict=True))
+def _encoded(schema: Schema, on_invalid: OnInvalid) -> TextReader:
+    def read(folder: Path, records: Records) -> Counted:
+        how = TableReading(column_names=NAMES, on_invalid=on_invalid)
+        found = read_table(written(folder / "t.csv", lines(records)), schema, how)
+        return Counter(zip(*(column.tolist() for column in found._columns), strict=True))
+
+    return read
 
 
 REFUSING: dict[str, tuple[TextReader, int]] = {
     "edges, drop": (_degrees, 2),
-    "csv, drop": (_encoded, 1),
+    "csv, drop": (_encoded(SCHEMA, OnInvalid.DROP), 1),
+    "lengths, drop": (_encoded(LENGTHS, OnInvalid.DROP), 1),
+    "lengths, other": (_encoded(LENGTHS, OnInvalid.OTHER), 1),
     "baskets, other": (_wide("t.txt", layout="baskets", on_invalid=OnInvalid.OTHER), 1),
     "pairs, other": (_wide("t.txt", layout="pairs", header=False, on_invalid=OnInvalid.OTHER), 2),
     # One line changes one user: the old one goes, and the new one comes. A line that is changed may leave one user for another.
@@ -478,6 +489,7 @@ def test_files_that_are_not_refused_differ_by_one_record(name: str, pair: tuple[
         ("baskets by commas", ([b" 1 ,2", b"3"], [b"3"])),
         ("edges, drop", ([b"NA null", b"x", b"null NA"], [b"NA null", b"\xff", b"null NA"])),
         ("csv, drop", ([b'"1', b'"1",2'], [b'"1",2'])),
+        ("lengths, drop", ([b"2,1", b"1,2"], [b"1,2"])),
         ("baskets, other", ([b"\xff", b"x 1"], [b"x 1"])),
         ("pairs, other", ([b'"', b"x,y", b"a,1"], [b"x,y", b"a,1"])),
         ("streamed engine", ([b"NA,null", b'"1",2'], [b"p,0", b'"1",2'])),

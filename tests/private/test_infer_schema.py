@@ -613,8 +613,6 @@ def test_columns_of_dates_are_dates_whatever_their_type() -> None:
         attribute = attribute_of(column)
         assert (attribute.date_format, attribute.missing) == ("%Y-%m-%d", "")
         assert attribute.label(0) == "[2019-12-30, 2020-01-06)"
-    both = infer_schema(pa.table({"from": days, "to": days}))
-    assert "add a column of the difference" in both.notes[0]
 
 
 def test_whether_day_or_month_comes_first_is_to_be_checked_where_both_fit() -> None:
@@ -723,21 +721,29 @@ def test_what_is_to_be_checked_is_said() -> None:
     )
 
 
-def test_dates_in_order_get_the_rule_that_says_so(tmp_path: Path) -> None:
+def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere(tmp_path: Path) -> None:
     arrived = np.datetime64("2024-01-01") + np.arange(300)
-    left, born = (arrived + 3).astype(str).tolist(), (arrived - 9 * (np.arange(300) % 2)).astype(str)
+    left, born = (arrived + np.arange(300) % 3).astype(str).tolist(), (arrived - 9000).astype(str)
     left[3] = ""
     visits = pd.DataFrame({"left": left, "arrived": pd.to_datetime(arrived), "born": born})
     visits.to_csv(tmp_path / "visits.csv", index=False)
     for table in (visits, tmp_path / "visits.csv"):
-        rules = [note.split('"rules": ')[1] for note in infer_schema(table).notes if "in no row" in note]
-        declared = [
-            {"ordered": pair, "by": "representative"} for pair in (["born", "arrived"], ["arrived", "left"])
-        ]
-        assert list(map(json.loads, rules)) == declared
-        assert len(infer_schema(table).reviewed(rules=declared).rules) == 2
+        draft = infer_schema(table)
+        length = draft.schema.attributes[0]
+        assert (length.after, length.unit, length.integer, length.missing) == ("arrived", "days", True, "")
+        assert length.edges == (0, 1, 2)
+        assert draft.columns[0].codes == "2 bins, days after 'arrived', 0 to 2"
+        (rule,) = [json.loads(note.split('"rules": ')[1]) for note in draft.notes if "in no row" in note]
+        assert rule == {"ordered": ["born", "arrived"], "by": "representative"}
+        assert len(draft.reviewed(rules=[rule]).rules) == 1
+        assert any('declare one column as a length after the other ("after")' in note for note in draft.notes)
+    hours = visits.assign(
+        left=[f"{day} 10:30" for day in arrived], arrived=[f"{day} 09:00" for day in arrived]
+    )
+    assert infer_schema(hours.drop(columns="born")).schema.attributes[0].unit == "minutes"
     visits["left"] = visits["left"].to_numpy()[::-1]
     assert "'arrived' is after" not in " ".join(infer_schema(visits).notes)
+    assert infer_schema(visits).columns[0].type == "date"
 
 
 def test_the_review_is_a_value_that_notebooks_and_terminals_show(tmp_path: Path) -> None:

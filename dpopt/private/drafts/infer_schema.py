@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +17,10 @@ from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
+from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.domain_codes import parse_dates
-from dpopt.private.readers.encode import as_text, clean, seconds_of
+from dpopt.private.readers.encode import as_text, clean
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
@@ -36,6 +34,7 @@ from dpopt.schema.schema import (
     AttributeKind,
     Schema,
     attribute_to_json,
+    number_text,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class ColumnReview:
     ----------
     name : str
     type : str
-        "categorical", "boolean", "numeric" or "date"; "left out" where the draft does not name the column.
+        "categorical", "boolean", "numeric", "date" or "length"; "left out" where the draft does not name the column.
     distinct, missing : int
         Different values that occur, without missing ones; rows without a value.
     codes : str
@@ -245,6 +244,8 @@ def infer_schema(
     How a text file is written (encoding, separator, decimal mark, thousands) is guessed from the file too, and declared in the
     schema: nothing is guessed when a table is read for a release.
 
+    Dates that follow others in every row, and soon, become lengths after them: see `Attribute.after`.
+
     Truth values, 0/1, yes/no and their like become boolean; texts and few different whole numbers categorical. Dates get
     bins of hours to years, by their span; other numbers bins of equal width, or logarithmic ones or rounded quantiles if
     most rows would share a bin. Codes of too many different values are grouped by their first characters. Empty cells, "?"
@@ -325,9 +326,12 @@ def infer_schema(
     }
     if any(one.edges and one.date_format is None for one in attributes):
         notes.append(f"ends of numbers: {spoken(ENDS)}.")
+    near, in_order = draft_lengths(source, attributes, bins)
+    attributes = [near[one.name][0] if one.name in near else one for one in attributes]
+    reviews = [_as_length(one, *near[one.name]) if one.name in near else one for one in reviews]
     drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
-    if (rough := rough_differences(drafted)) is not None:
-        notes += [rough, *_dates_in_order(source, attributes)]
+    notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
+    notes += in_order
     return SchemaDraft(
         drafted,
         tuple(reviews),
@@ -338,34 +342,6 @@ def infer_schema(
             f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
         ),
     )
-
-
-def _dates_in_order(source: TableSource, attributes: Sequence[Attribute]) -> list[str]:
-    """Return, for each pair of dates of which the first is after the second in no row, the rule that says so."""
-    dates = [(one.name, one.date_format) for one in attributes if one.date_format is not None]
-    parts: list[list[NDArray[np.float64]]] = [[] for _ in dates]
-    for index, array in source.pieces([source.names.index(name) for name, _ in dates], None):
-        parts[index].append(_seconds(array, dates[index][1]))
-    seconds = {name: np.concatenate(found) for (name, _), found in zip(dates, parts, strict=True)}
-    notes = []
-    for first, second in pairwise(sorted(seconds, key=lambda name: float(np.nanmean(seconds[name])))):
-        later = seconds[second] - seconds[first]
-        if not (later < 0).any() and (later > 0).any():
-            rule = json.dumps({"ordered": [first, second], "by": "representative"}, ensure_ascii=False)
-            notes.append(
-                f"{shown(first)} is after {shown(second)} in no row. If the world has it so, and not this table alone, put "
-                f'this into the list "rules": {rule}'
-            )
-    return notes
-
-
-def _seconds(array: pa.Array, form: str) -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
-        return seconds_of(array)
-    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-    return parse_dates(clean(as_text(array)), form)[0]
 
 
 def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
@@ -423,6 +399,20 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
 def _type_of(attribute: Attribute) -> str:
     dated = attribute.kind is AttributeKind.NUMERIC and attribute.date_format is not None
     return "date" if dated else attribute.kind.value
+
+
+def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnReview:
+    """Return the review of a column of dates that is drafted as a length after another."""
+    return replace(
+        column,
+        type="length",
+        codes=f"{len(drafted.edges) - 1} bins, {words}",
+        why=f"{shown(drafted.after or '')} is after it in no row, and near: so {drafted.unit} between the two are kept well",
+        check=(
+            "that the world has the two in this order, and not this table alone; else declare a date",
+            f"the end, {number_text(drafted.edges[-1])} {drafted.unit}, comes from the table: set a public one",
+        ),
+    )
 
 
 class _ValueCounts:

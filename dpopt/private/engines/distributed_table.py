@@ -120,8 +120,7 @@ def _read_part(counted: CountedPart, reading: Reading, named: NamedQueries | Non
         part, kept = counted
         source = reading.source(part)
         attributes = np.arange(len(reading.schema)) if named is None else named.attributes
-        positions = [reading.positions[attribute] for attribute in attributes]
-        reader = BatchReader(source, positions, reading.schema, attributes, reading.how, kept=kept)
+        reader = BatchReader(source, reading.positions, reading.schema, attributes, reading.how, kept=kept)
         counter = None if named is None else BatchCounter(named, threads=1)
         if counter is None:
             reader.read_through()

@@ -194,8 +194,7 @@ class TableInFiles(PrivateDataset):
     ) -> tuple[TableSource, BatchReader]:
         """Open the files again, if they are what they were, to read some attributes."""
         source = self._opened()
-        names = self._schema.names
-        positions = column_positions(source, [names[attribute] for attribute in attributes])
+        positions = column_positions(source, self._schema.names)
         kept = self._kept
         return source, BatchReader(
             source, positions, self._schema, attributes, self._how, kept=kept, encoder=encoder

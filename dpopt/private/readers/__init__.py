@@ -9,6 +9,7 @@
 | csv_source.py, parquet_source.py | CSV and Parquet files |
 | text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
 | read_numbers.py | counts that were made already; points of R^d, scaled and rounded |
+| read_lengths.py | columns that are lengths after others, taken apart row by row |
 | read_edges.py | the edges of a graph |
 | read_binary_table.py | wide tables, whatever their layout |
 | batch_reader.py | codes batch by batch; which rows are counted: those that fit, K of a person |

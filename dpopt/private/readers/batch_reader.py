@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.readers.read_lengths import pieces_with_lengths
 from dpopt.private.readers.table_problems import NO_TEXT, ColumnProblems
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, column_positions
@@ -171,7 +172,7 @@ class BatchReader:
     source
         The table.
     positions : sequence of int
-        Where the columns are in it, one for each attribute that is wanted.
+        Where the columns are in it, one for each attribute of the schema.
     attributes : (k,) integers
         Positions of these attributes in the schema, at least one.
     how
@@ -217,8 +218,10 @@ class BatchReader:
             )
             for attribute in attributes
         ]
-        wanted = [*positions] if person is None else [*positions, person]
+        wanted = [positions[attribute] for attribute in attributes]
+        wanted += [] if person is None else [person]
         self._positions = list(dict.fromkeys(wanted))  # the person column may be in the schema, too
+        self._schema, self._columns = schema, positions
         self._person = None if person is None else self._positions.index(person)
         self._persons = FirstRowsOfPersons(how.rows_per_person or 0)
         decides = kept is None and (person is not None or OnInvalid.DROP in how.repairs)
@@ -303,7 +306,10 @@ class BatchReader:
         rows = min(rows, max(512, BATCH_BYTES // (_VALUE_BYTES * (last + 1))))
         invalid: NDArray[np.bool_] | None = None
         persons: pa.Array | None = None
-        for index, array in self._source.pieces(self._positions, progress, batch_rows=rows):
+        pieces = pieces_with_lengths(
+            self._source, self._positions, self._schema, self._columns, progress, batch_rows=rows
+        )
+        for index, array in pieces:
             if index < len(self.encoders):
                 found = self.encoders[index].add(array)
                 if found is not None:

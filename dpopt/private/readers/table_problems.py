@@ -115,7 +115,8 @@ class ColumnProblems:
                 return f"{text} is not a declared value"
             case Problem.NO_NUMBER:
                 form = self._attribute.date_format
-                return f"{text} is not a {'number' if form is None else f'date in the form {form}'}"
+                said = f"{text} is not a {'number' if form is None else f'date in the form {form}'}"
+                return said if self._attribute.after is None else found.text  # what `read_lengths` says of it
             case Problem.OUTSIDE:
                 low, high = self._attribute.edges[0], self._attribute.edges[-1]
                 return f"{found.text} lies outside [{self._attribute.number_text(low)}, {self._attribute.number_text(high)}]"
@@ -169,6 +170,8 @@ def expected(attribute: Attribute) -> str:
     if attribute.kind is AttributeKind.NUMERIC:
         what = "a whole number" if attribute.integer else "a number"
         what = what if attribute.date_format is None else f"a date in the form {attribute.date_format}"
+        counted = "more than" if attribute.unit is None else f"of {attribute.unit} after"
+        what = what if attribute.after is None else f"{what} {counted} {attribute.after!r}"
         text = f"{what} in [{attribute.number_text(attribute.edges[0])}, {attribute.number_text(attribute.edges[-1])}]"
     else:
         texts = [repr(value_text(value)) for value in attribute.values[:8]]

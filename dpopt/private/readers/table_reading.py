@@ -315,6 +315,10 @@ class TableReading:
                 f"{' and '.join('--' + name.replace('_', '-') for name in wide)}: for wide tables of zeros and ones, declared "
                 "by --binary-columns (Schema.binary); leave it out with a schema that lists attributes"
             )
+        if any(one.name == self.person and one.after is not None for one in schema.attributes):
+            raise PlanError(
+                f"--person {self.person}: the schema declares this column as a length, which names nobody"
+            )
         if schema.is_binary:
             self._check_wide()
         elif OnInvalid.OTHER in self.repairs:

@@ -262,6 +262,7 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
     found: dict[int, Fraction] = {}
     counts: list[tuple[Fraction, Formula]] = []
     rest = Fraction(0)
+    _refuse_other_starts([columns.find(term)[1] for _, term in comparison.terms() if isinstance(term, str)])
     for coefficient, term in comparison.terms():
         number = exact(coefficient)
         if isinstance(term, str):
@@ -277,6 +278,17 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
         else:
             rest += number * exact(term)
     return LinearForm(found, tuple(counts), rest)
+
+
+def _refuse_other_starts(compared: Sequence[Attribute]) -> None:
+    """Refuse, by SchemaError, to compare lengths with numbers that are none, or count from another column."""
+    if len({(one.after, one.unit) for one in compared}) > 1:
+        one = next(one for one in compared if one.after is not None)
+        raise SchemaError(
+            f"{one.name!r} is declared as a length after {one.after!r}: a rule sees the length, and compares it with "
+            f"numbers, or with lengths after {one.after!r}. That the two are in order holds by that declaration: no rule "
+            "needs to say it"
+        )
 
 
 def inequalities(

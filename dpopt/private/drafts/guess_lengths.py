@@ -1,0 +1,86 @@
+"""Dates that follow others in every row: drafted as lengths where they are near, else offered as a rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.private.drafts.edges import readable_edges
+from dpopt.private.readers.domain_codes import parse_dates
+from dpopt.private.readers.encode import as_text, clean, seconds_of
+from dpopt.private.readers.table_problems import shown
+from dpopt.private.readers.table_sources import TableSource
+from dpopt.schema.dates import UNITS
+from dpopt.schema.lengths import finest_unit, length
+from dpopt.schema.schema import Attribute
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Numbers = NDArray[np.float64]
+_NEAR = 8
+"""Half of the lengths are at most the period of the first dates, divided by this: then bins of dates would lose them."""
+_ALONE = 0.01  # share of second dates without a first one, which a length would lose
+
+
+def draft_lengths(
+    source: TableSource, attributes: Sequence[Attribute], bins: int
+) -> tuple[dict[str, tuple[Attribute, str]], list[str]]:
+    """Return dates as lengths after other dates, by name, with what they look like; and notes on others that are in order."""
+    dates = {one.name: one for one in attributes if one.date_format is not None}
+    if len(dates) < 2:
+        return {}, []
+    parts: dict[str, list[_Numbers]] = {name: [] for name in dates}
+    names = list(dates)
+    for index, array in source.pieces([source.names.index(name) for name in names], None):
+        parts[names[index]].append(_seconds(array, dates[names[index]].date_format or ""))
+    seconds = {name: np.concatenate(found) for name, found in parts.items()}
+    drafted, notes = {}, []
+    for first, second in pairwise(sorted(seconds, key=lambda name: float(np.nanmean(seconds[name])))):
+        later = seconds[second] - seconds[first]
+        if (later < 0).any() or not (later > 0).any():
+            continue
+        alone = np.isnan(later) & ~np.isnan(seconds[second])
+        near = _NEAR * np.nanmedian(later) <= np.nanmax(seconds[first]) - np.nanmin(seconds[first])
+        form, other = dates[first].date_format, dates[second].date_format
+        if near and form == other and finest_unit(form or "") and alone.sum() <= _ALONE * later.size:
+            drafted[second] = _length(dates[first], dates[second], seconds[first], seconds[second], bins)
+        else:
+            rule = json.dumps({"ordered": [first, second], "by": "representative"}, ensure_ascii=False)
+            notes.append(
+                f"{shown(first)} is after {shown(second)} in no row. If the world has it so, and not this table alone, put "
+                f'this into the list "rules": {rule}'
+            )
+    return drafted, notes
+
+
+def _length(
+    first: Attribute, second: Attribute, since: _Numbers, until: _Numbers, bins: int
+) -> tuple[Attribute, str]:
+    form, usual = first.date_format or "", float(np.nanmedian(until - since))
+    finest = finest_unit(form)
+    unit = next(name for name, size in UNITS.items() if usual >= 2 * size or name == finest)
+    integer, found = unit == finest, length(since, until, form, unit)
+    values, rows = np.unique(found[~np.isnan(found)], return_counts=True)
+    edges = readable_edges(values, rows.astype(np.int64), bins, integer=integer).edges
+    missing = first.missing if second.missing is None else second.missing
+    made = Attribute(
+        second.name, second.kind, edges=(0.0, *(edge for edge in edges[1:] if edge > 0)), integer=integer, missing=missing,
+        after=first.name, unit=unit,
+    )  # fmt: skip
+    ends = " to ".join(f"{values[place]:g}" for place in (0, -1))
+    return made, f"{unit} after {shown(first.name)}, {ends}"
+
+
+def _seconds(array: pa.Array, form: str) -> _Numbers:
+    import pyarrow as pa
+
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        return seconds_of(array)
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return parse_dates(clean(as_text(array)), form)[0]

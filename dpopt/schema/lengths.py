@@ -1,0 +1,142 @@
+"""Columns that are declared as lengths after other columns: what files hold of them, and how the two turn into each other.
+
+The codes of such an attribute are bins of what its column says less what the other column says. What is written is the sum.
+So both are in order by construction, and their difference is measured as any other number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.errors import SchemaError
+from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.dates import UNITS, cut_off, first_and_last
+
+_Numbers = NDArray[np.float64]
+_FINEST = {"%S": "seconds", "%M": "minutes", "%H": "hours", "%d": "days"}
+_OUT_OF_THE_WAY = (1e300, 2e300)  # where no missing text is
+_DIGITS, _ROUNDED = 9, 1e6  # of differences between numbers up to here, so that 0.3 - 0.1 is 0.2
+
+
+def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
+    """Return the positions of each length and of the column that it counts from, in the order in which they are added up.
+
+    Raises
+    ------
+    SchemaError
+        If a length counts from a column that does not exist, or from itself through others.
+
+    Examples
+    --------
+    >>> start = Attribute("start", AttributeKind.NUMERIC, edges=(0, 10), integer=True)
+    >>> stop = Attribute("stop", AttributeKind.NUMERIC, edges=(0, 1, 5), integer=True, after="start")
+    >>> lengths([stop, start])
+    [(0, 1)]
+    """
+    if isinstance(attributes, BinaryAttributes):
+        return []
+    waiting = {place: one.after for place, one in enumerate(attributes) if one.after is not None}
+    if not waiting:
+        return []
+    places, found = {one.name: place for place, one in enumerate(attributes)}, []
+    while waiting:
+        ready = [place for place, base in waiting.items() if places.get(base, -1) not in waiting]
+        if not ready:
+            named = ", ".join(repr(attributes[place].name) for place in waiting)
+            raise SchemaError(f"{named}: lengths count from each other; one of them must count from none")
+        for place in ready:
+            if (base := waiting.pop(place)) not in places:
+                name = attributes[place].name
+                raise SchemaError(f"attribute {name!r}: 'after' names {base!r}, which is no attribute")
+            found.append((place, places[base]))
+    return found
+
+
+def check_lengths(attributes: Sequence[Attribute]) -> None:
+    """Refuse, by SchemaError, lengths that cannot be written as their columns are."""
+    for place, base in lengths(attributes):
+        one, first = attributes[place], attributes[base]
+        form = as_in_files(attributes, base).date_format
+        problem = None
+        if first.kind is not AttributeKind.NUMERIC:
+            problem = f"it is a length after {first.name!r}, which is {first.kind.value}; only numbers and dates have lengths"
+        elif form is None and one.unit is not None:
+            problem = f"it has the unit {one.unit!r}, but {first.name!r} is no date; leave the unit out"
+        elif form is not None and one.unit is None:
+            problem = f"it is a length after the date {first.name!r}, and needs its 'unit' out of {', '.join(UNITS)}"
+        elif form is not None and finest_unit(form) is None:
+            problem = f"dates of {first.name!r} in the form {form!r} name no days, and have no lengths"
+        elif form is not None and one.unit == finest_unit(form) and not one.integer:
+            problem = f"lengths between dates in the form {form!r} are whole {one.unit}: declare 'integer'"
+        elif first.missing is not None and one.missing is None:
+            problem = f"{first.name!r} may be missing, and then this length is: declare 'missing' here too"
+        if problem is not None:
+            raise SchemaError(f"attribute {one.name!r}: {problem}")
+
+
+def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
+    """Return an attribute as files hold it: of a length the sum, whose edges say nothing; all others as they are."""
+    one = attributes[place]
+    if one.after is None:
+        return one
+    first = as_in_files(attributes, [other.name for other in attributes].index(one.after))
+    whole, form = one.integer and first.integer, first.date_format
+    last = None if form is None else first_and_last(form)[1]
+    ends = _OUT_OF_THE_WAY if last is None else (last - 1, last)
+    digits = None if None in {one.decimals, first.decimals} else max(one.decimals or 0, first.decimals or 0)
+    return Attribute(
+        one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form, decimals=digits
+    )
+
+
+def finest_unit(form: str) -> str | None:
+    """Return the unit that dates of a form tell apart; None if they name no days."""
+    return next((unit for part, unit in _FINEST.items() if part in form), None)
+
+
+def length(since: _Numbers, until: _Numbers, form: str | None, unit: str | None) -> _Numbers:
+    """Return the lengths between numbers, or in a unit between seconds of dates in a form; NaN where one is missing.
+
+    Examples
+    --------
+    >>> length(np.array([0.0, 90000]), np.array([86400.0, 172800]), "%Y-%m-%d", "days")
+    array([1., 1.])
+    """
+    if form is None or unit is None:
+        with np.errstate(all="ignore"):
+            apart = until - since
+            return np.asarray(np.where(np.abs(apart) < _ROUNDED, np.round(apart, _DIGITS), apart))
+    return (cut_off(until, form) - cut_off(since, form)) / UNITS[unit]
+
+
+def add_lengths(
+    attributes: Sequence[Attribute], records: NDArray[np.int32], numbers: Mapping[int, _Numbers]
+) -> dict[int, _Numbers]:
+    """Return numbers by the positions of columns, with the sums for all that are lengths: what files hold.
+
+    Parameters
+    ----------
+    records : (r, d) int32
+        Codes.
+    numbers : mapping of int to (r,) float64
+        What stands in place of the numbers of bins, NaN where missing; lengths as lengths.
+    """
+    found = dict(numbers)
+
+    def of(place: int) -> _Numbers:
+        stated = np.append(attributes[place].representatives, np.nan)
+        return found[place] if place in found else np.asarray(stated[records[:, place]])
+
+    for place, base in lengths(attributes):
+        form, unit = as_in_files(attributes, base).date_format, attributes[place].unit
+        if form is None or unit is None:
+            digits, found[place] = as_in_files(attributes, place).decimals, of(base) + of(place)
+            found[place] = found[place] if digits is None else np.round(found[place], digits)
+        else:
+            later = cut_off(of(base), form) + UNITS[unit] * of(place)
+            found[place] = cut_off(np.clip(later, *first_and_last(form)), form)
+    return found
