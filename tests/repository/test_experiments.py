@@ -10,14 +10,17 @@ import platform
 import re
 import subprocess
 import sys
+import time
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 import pytest
 
 from dpopt.private.readers.read_table import read_table
@@ -25,11 +28,13 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema
+from tests.cli.command_line import call
 from tests.source_code import ROOT
 
 if not (ROOT / "experiments").is_dir():
     pytest.skip("the experiments are not part of this copy", allow_module_level=True)
 
+from experiments import runs
 from experiments.accuracy_leader.summary import markdown
 from experiments.benchmarks import __main__ as benchmarks
 from experiments.benchmarks.markdown import tables
@@ -66,12 +71,32 @@ class Run(NamedTuple):
     error: str
 
 
+PROCESSES = {"first_run"}
+"""Benchmarks whose commands are tried in processes of their own, by the launcher, as all are measured."""
+
+
+def _launched(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+    """Do what the launcher does in this process: run `... launch.py FILE python -m dpopt ARGUMENTS`."""
+    place = command.index(str(runs.LAUNCHER))
+    started, processor = time.perf_counter(), time.process_time()
+    done = call("", *command[place + 5 :])
+    measured = {
+        "seconds": time.perf_counter() - started,
+        "processor_seconds": time.process_time() - processor,
+        "peak_bytes": psutil.Process().memory_info().rss,
+    }
+    Path(command[place + 1]).write_text(json.dumps(measured), encoding="utf-8")
+    return subprocess.CompletedProcess(command, done.exit_code, done.stdout, done.stderr)
+
+
 def _run(name: str, *arguments: str) -> Run:
-    """Run an experiment in this process: libraries are loaded and kernels read once for all of them."""
+    """Run an experiment in this process, and its commands: libraries are loaded and kernels read once for all of them."""
     program = import_module(f"experiments.{name}.__main__")
     out, error, path = io.StringIO(), io.StringIO(), os.environ.get("PYTHONPATH")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("default")
+        if PROCESSES.isdisjoint(arguments):
+            patch.setattr(runs, "subprocess", SimpleNamespace(run=_launched))
         patch.chdir(ROOT)  # and processes that it starts find the experiments as well
         patch.setenv("PYTHONPATH", os.pathsep.join([*filter(None, [path]), str(ROOT)]))
         with redirect_stdout(out), redirect_stderr(error):

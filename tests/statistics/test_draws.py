@@ -157,7 +157,7 @@ QUERIES = Drawn(query_shares, queries, STEP, ("1.1", "0.9", "2", "0.5"), 400_000
 DRAWN = {
     "16 signed queries": QUERIES,
     "8 candidates": Drawn(
-        candidate_shares, candidates, Decimal("0.7"), ("1.2", "0.8", "2", "0.5"), 40_000, 200
+        candidate_shares, candidates, Decimal("0.7"), ("1.2", "0.8", "2", "0.5"), 20_000, 200
     ),
     **{
         f"20 databases, {'listed' if listed else 'branch and bound'}": Drawn(
@@ -165,7 +165,7 @@ DRAWN = {
             partial(databases, listed=listed),
             Decimal("0.8"),
             () if listed else ("2", "0.5"),
-            6_000,
+            3_500,
             10,
         )
         for listed in (False, True)
