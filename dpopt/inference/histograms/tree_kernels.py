@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import heap, kernel, take_largest
 
 
 @kernel
@@ -404,17 +404,19 @@ def project(
             result[unknown] = left - taken
             return
         result[unknown] = 0.0
-    chosen = chosen[:spread]
     # x_u = z_u - price V_u where that is above 0: bins leave in the order of z_u / V_u.
-    order = chosen[np.argsort(-(best[chosen] / variances[chosen]))]
+    turns, order = np.empty(spread), np.empty(spread, dtype=np.int64)
+    for place in range(spread):
+        turns[place] = best[chosen[place]] / variances[chosen[place]]
+    heap(turns, order)
     gathered, width, price = 0.0, 0.0, 0.0
-    for place in range(order.size):
-        child = order[place]
+    for place in range(spread):
+        child = chosen[take_largest(turns, order, spread - place)]
         if place and best[child] <= price * variances[child]:
             break
         gathered += best[child]
         width += variances[child]
         price = (gathered - left) / width
-    for place in range(order.size):
-        child = order[place]
+    for place in range(spread):
+        child = chosen[place]
         result[child] = max(best[child] - price * variances[child], 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import copy_into, kernel
+from dpopt.compilation import copy_into, heap, kernel, take_largest
 
 Counts = NDArray[np.int64]
 
@@ -145,7 +145,10 @@ def _fill(low: Counts, high: Counts, total: int, reward: NDArray[np.number], cou
     """Set `counts` to a multiset of a box with the largest reward: the best elements are filled first."""
     copy_into(counts, low)
     left = total - low.sum()
-    for x in np.argsort(-reward):
+    order = np.empty(reward.size, dtype=np.int64)
+    heap(reward, order)
+    for unfilled in range(reward.size, 0, -1):
+        x = take_largest(reward, order, unfilled)
         taken = min(left, high[x] - low[x])
         counts[x] += taken
         left -= taken
@@ -245,7 +248,10 @@ def _onto_ball(point: NDArray[np.float64]) -> None:
     if sizes_.sum() <= 1.0:
         return
     total, threshold = 0.0, 0.0
-    for place, value in enumerate(np.sort(sizes_)[::-1]):
+    order = np.empty(sizes_.size, dtype=np.int64)
+    heap(sizes_, order)
+    for place in range(sizes_.size):
+        value = sizes_[take_largest(sizes_, order, sizes_.size - place)]
         total += value
         shift = (total - 1.0) / (place + 1)
         if value <= shift:
@@ -256,12 +262,22 @@ def _onto_ball(point: NDArray[np.float64]) -> None:
 
 
 @kernel
+def _median(values: NDArray[np.float64]) -> float:
+    order = np.empty(values.size, dtype=np.int64)
+    heap(values, order)
+    upper = lower = 0.0
+    for place in range(values.size // 2 + 1):
+        upper, lower = lower, values[take_largest(values, order, values.size - place)]
+    return lower if values.size % 2 else (lower + upper) / 2
+
+
+@kernel
 def cut(low: Counts, high: Counts, answers: NDArray[np.int8], multipliers: NDArray[np.float64]) -> int:
     """Return the element along which to cut a box of more than one multiset: wide, and with a say in the bound."""
     elements = answers.shape[1]
     reward = np.empty(elements, dtype=np.float64)
     _add_up(answers, multipliers, reward)
-    middle = np.median(reward)
+    middle = _median(reward)
     chosen, best = 0, -1.0
     for x in range(elements):
         merit = (high[x] - low[x]) * (0.02 + abs(reward[x] - middle))
