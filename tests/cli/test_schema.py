@@ -112,6 +112,18 @@ def test_empty_lines_are_rows_of_a_total_reading(tmp_path: Path) -> None:
     assert "\\u001b[31m" in said
 
 
+def test_of_a_wide_draft_500_columns_to_check_are_printed(tmp_path: Path) -> None:
+    table, draft = tmp_path / "wide.csv", tmp_path / "draft.json"
+    names = [f"v{number}" for number in range(503)]  # one value occurs in each: to be checked
+    table.write_text("\n".join([",".join(names), *[",".join(["seen"] * 503)] * 2, ""]), encoding="utf-8")
+    said = succeed("schema", "infer", table, "-o", draft)
+    assert "v499" in said
+    assert "v500" not in said
+    assert "3 more columns to check stand on the page" in said
+    page = draft.with_suffix(".html").read_text(encoding="utf-8")
+    assert all(f">{name}<" in page for name in names)
+
+
 def test_a_person_column_that_is_not_there_is_named(table: Path, tmp_path: Path) -> None:
     message = refuse(
         "schema",

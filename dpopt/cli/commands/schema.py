@@ -27,6 +27,9 @@ schema_group = typer.Typer(
 application.add_typer(schema_group, name="schema")
 
 
+_MOST_LINES = 500  # of a review on a terminal, where laying out a line takes longer than drafting it; the page has them all
+
+
 def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | None) -> None:
     """Print what of a table does not fit its schema, how many rows are counted, and which of their values otherwise."""
     out, named = console(), visible(str(table))
@@ -105,6 +108,7 @@ def infer(
         for column in drafted.columns
         if details or column.check or column.left_out
     ]
+    lines = said if details else said[:_MOST_LINES]
     headings = [
         "column",
         "drafted as",
@@ -112,11 +116,17 @@ def infer(
         "check",
     ]
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
-    print_table(headings, [[line[one] for one in headings] for line in said], title=title)
+    print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
+    if len(lines) < len(said):
+        shown.print(f"{len(said) - len(lines):,} more columns to check stand on the page", markup=False)
     if not details and len(said) < len(drafted.columns):
         named = {line["column"] for line in said}
         others = [column.name for column in drafted.columns if column.name not in named]
-        shown.print(f"nothing to check: {visible(listed(others))}", markup=False)
+        few = len(others) <= _MOST_LINES
+        shown.print(
+            f"nothing to check: {visible(listed(others)) if few else counted(len(others), 'column')}",
+            markup=False,
+        )
     for note in drafted.notes:
         shown.print(f"note: {visible(note)}", markup=False)
     shown.print(
