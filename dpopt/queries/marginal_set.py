@@ -8,7 +8,7 @@ Attributes that queries name are renumbered from 0: all that counting on a wide 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -216,6 +216,16 @@ class MarginalSet:
     def take(self, marginals: NDArray[np.integer] | list[int]) -> MarginalSet:
         """Return the marginals at these positions, in this order."""
         return MarginalSet(self.domains, freeze(self.attributes[np.asarray(marginals, dtype=np.int64)]))
+
+    @staticmethod
+    def joined(sets: Sequence[MarginalSet]) -> MarginalSet:
+        """Return the marginals of one or more sets over the same domains, one after the other."""
+        width = max(one.attributes.shape[1] for one in sets)
+        rows = [
+            np.pad(one.attributes, ((0, 0), (0, width - one.attributes.shape[1])), constant_values=-1)
+            for one in sets
+        ]
+        return MarginalSet(sets[0].domains, freeze(np.concatenate(rows)))
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
         """Check that the domains name attributes and codes that exist.

@@ -18,7 +18,6 @@ from dpopt.releases.readme import citation, guarantee, repairs_in_words, two_way
 from dpopt.reports.charts import percent, short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
 from dpopt.reports.words import grouped_charges, meaning_of
-from dpopt.synopses.any_synopsis import read_synopsis
 from dpopt.synopses.synopsis import Synopsis
 
 
@@ -120,6 +119,8 @@ def _synopsis(release: object) -> Synopsis | None:
     if isinstance(release, Synopsis):
         return release
     if isinstance(release, str | os.PathLike) and Path(release).is_file():
+        from dpopt.synopses.any_synopsis import read_synopsis  # loads every kind
+
         return read_synopsis(release)
     return None
 

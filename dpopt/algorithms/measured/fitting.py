@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,14 @@ def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArr
     from dpopt.queries.counting.kernels import shares_on_records
 
     total = 0.0
-    for term in problem.terms:
-        shares = shares_on_records(term.queries, records, problem.sizes, weights)
-        total += 0.5 * term.weight * float(np.sum((shares - term.values) ** 2))
+    for _, group in groupby(problem.terms, lambda one: id(getattr(one.queries, "domains", one))):
+        terms = list(group)
+        sets = [one.queries for one in terms if isinstance(one.queries, MarginalSet)]
+        queries = MarginalSet.joined(sets) if sets else terms[0].queries
+        shares = shares_on_records(queries, records, problem.sizes, weights)
+        ends = np.cumsum([one.values.size for one in terms])
+        for term, own in zip(terms, np.split(shares, ends[:-1]), strict=True):
+            total += 0.5 * term.weight * float(np.sum((own - term.values) ** 2))
     return total
 
 

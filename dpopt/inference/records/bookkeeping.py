@@ -81,13 +81,12 @@ class Bookkeeping:
         """Enter records (N, d)."""
         from dpopt.inference.records.table_kernels import count_all
 
-        counters, sizes = self.counters, self._problem.sizes
-        offsets, marginals = self._problem.offsets(), len(self.marginals)
+        counters, sizes, slots = self.counters, self._problem.sizes, self.counters.tables.firsts.size
 
         def enter(part: slice[int, int, int]) -> None:
-            count_all(counters.tables, new_place(counters.tables), offsets, records, part.start, part.stop)
+            count_all(counters.tables, records, part.start, part.stop)
 
-        in_threads(enter, marginals, max(1, -(-marginals // threads)), threads, None)
+        in_threads(enter, slots, max(1, -(-slots // threads)), threads, None)
         for clauses, counted, scale, _ in self._counted:
             np.add(counted, scale * clauses.counts(records, sizes, threads), out=counted, casting="unsafe")
         _gather(counters)

@@ -120,7 +120,6 @@ def lay_out_tables(problem: FitProblem, marginals: MarginalTerms, records: int) 
         firsts=np.cumsum(sizes) - sizes,
         others=of_marginal[marginal][others].reshape(turn.size, used.shape[1] - 1),
         other_steps=steps[others].reshape(turn.size, used.shape[1] - 1),
-        groups=of_marginal,
         slots=slot,
         steps=steps,
         group_start=groups.starts,

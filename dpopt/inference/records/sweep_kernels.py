@@ -218,7 +218,7 @@ class Rate(NamedTuple):
 
 NUMBERS = 4
 PIECES = 8
-"""Of the marginals, when the records of a block are counted anew."""
+"""Of the tables, when the records of a block are counted anew."""
 
 ROWS = 2
 """Records that a thread takes at a time."""
@@ -246,8 +246,7 @@ def settle(
     end = min(begin + team.block, team.order.size)
     piece = take_number(team.numbers, numbers + 2, 1)
     while piece < PIECES:
-        first = tables.groups.shape[0] * piece // PIECES
-        last = tables.groups.shape[0] * (piece + 1) // PIECES
+        first, last = tables.firsts.size * piece // PIECES, tables.firsts.size * (piece + 1) // PIECES
         for visited in range(begin, end):
             row = team.order[visited]
             columns_of(choices, records[row], old)

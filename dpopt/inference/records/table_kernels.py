@@ -36,7 +36,6 @@ class Tables(NamedTuple):
     firsts: NDArray[np.int64]  # (e,) where the slot's table begins
     others: NDArray[np.int64]  # (e, k - 1) groups of the marginal's other attributes
     other_steps: NDArray[np.int64]  # (e, k - 1) by how much the cell moves with the position in that group
-    groups: NDArray[np.int64]  # (M, k) groups of the marginal's attributes, in its order
     slots: NDArray[np.int64]  # (M, k) the slots of the marginal; -1 in padding
     steps: NDArray[
         np.int64
@@ -91,53 +90,56 @@ def put(tables: Tables, place: Place, first_column: NDArray[np.int64], chosen: N
 def enter(
     tables: Tables, home: NDArray[np.int64], position: NDArray[np.int64], first: int, last: int
 ) -> None:
-    """Count a record that was at home at some positions (c + 1,) at others, in the marginals first .. last - 1.
+    """Count a record that was at home at some positions (c + 1,) at others, in the tables of the slots first .. last - 1."""
+    for group in range(tables.group_attribute.size):
+        begin, end = max(first, tables.slot_start[group]), min(last, tables.slot_start[group + 1])
+        for slot in range(begin, end):
+            before, was = tables.firsts[slot] + home[group], home[group]
+            after, now = tables.firsts[slot] + position[group], position[group]
+            for turn in range(tables.others.shape[1]):
+                other, step = np.uint64(tables.others[slot, turn]), tables.other_steps[slot, turn]
+                before += home[other] * step
+                after += position[other] * step
+                was |= home[other]  # negative where a code is left out
+                now |= position[other]
+            if before == after and (was ^ now) >= 0:
+                continue
+            if was >= 0:
+                tables.prices[np.uint64(before)] -= tables.scale
+            if now >= 0:
+                tables.prices[np.uint64(after)] += tables.scale
 
-    With a home of -1 everywhere it was not counted before.
-    """
-    width = tables.groups.shape[1]
-    for marginal in range(first, last):
-        moved, was, now = False, True, True
-        for turn in range(width):
-            group = tables.groups[marginal, turn]
-            moved |= home[group] != position[group]
-            was &= home[group] >= 0
-            now &= position[group] >= 0
-        if not moved:
-            continue
-        for turn in range(width):
-            slot = tables.slots[marginal, turn]
-            if slot < 0:
-                break
-            before = after = tables.firsts[slot]
-            for other in range(width):
-                group = tables.groups[marginal, other]
-                before += home[group] * tables.steps[slot, other]
-                after += position[group] * tables.steps[slot, other]
-            if was:
-                tables.prices[before] -= tables.scale
-            if now:
-                tables.prices[after] += tables.scale
+
+TOGETHER = 1024
+"""Records that are counted at a time: where they stand stays in the cache, and so does the table of a slot."""
 
 
 @kernel
-def count_all(
-    tables: Tables,
-    place: Place,
-    first_column: NDArray[np.int64],
-    records: NDArray[np.int32],
-    first: int,
-    last: int,
-) -> None:
-    """Add records (r, d) to the prices of their cells, each once, in the marginals first .. last - 1."""
-    chosen = np.empty(records.shape[1], dtype=np.int64)
-    place.home[:] = -1
-    for row in range(records.shape[0]):
-        for attribute in range(chosen.size):
-            chosen[attribute] = first_column[attribute] + records[row, attribute]
-        positions_of(tables, first_column, chosen, place.position)
-        enter(tables, place.home, place.position, first, last)
-    place.home[place.home.size - 1] = 0
+def count_all(tables: Tables, records: NDArray[np.int32], first: int, last: int) -> None:
+    """Add records (r, d) to the prices of their cells, each once, in the tables of the slots first .. last - 1."""
+    groups = tables.group_attribute.size
+    positions = np.zeros((groups + 1, TOGETHER), dtype=np.int64)
+    cells, sign = np.empty(TOGETHER, dtype=np.int64), np.empty(TOGETHER, dtype=np.int64)
+    for first_row in range(0, records.shape[0], TOGETHER):
+        number = min(TOGETHER, records.shape[0] - first_row)
+        for group in range(groups):
+            attribute, place = tables.group_attribute[group], tables.place_start[group]
+            for row in range(number):
+                positions[group, row] = tables.group_place[place + records[first_row + row, attribute]]
+        for group in range(groups):
+            begin, end = max(first, tables.slot_start[group]), min(last, tables.slot_start[group + 1])
+            for slot in range(begin, end):
+                for row in range(number):
+                    cells[row] = tables.firsts[slot] + positions[group, row]
+                    sign[row] = positions[group, row]
+                for turn in range(tables.others.shape[1]):
+                    own, step = positions[tables.others[slot, turn]], tables.other_steps[slot, turn]
+                    for row in range(number):
+                        cells[row] += own[row] * step
+                        sign[row] |= own[row]  # negative where a code is left out
+                for row in range(number):
+                    if sign[row] >= 0:
+                        tables.prices[np.uint64(cells[row])] += tables.scale
 
 
 @part
