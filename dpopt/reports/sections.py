@@ -92,7 +92,10 @@ def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> li
         place for place in places if any(pair[1] is not None for key, pair in own.items() if place in key)
     ]
     maps = []
-    for which, title, shown in ((0, "Dependence (Cramer's V)", places), (1, "Correlation of numbers", numbers)):
+    for which, title, shown in (
+        (0, "Dependence (Cramer's V)", places),
+        (1, "Correlation of numbers", numbers),
+    ):
         if len(shown) < 2:
             continue
         names = [schema.attributes[place].name for place in shown]
