@@ -41,7 +41,10 @@ class Defect:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """The checks of a mechanism, and its defects by name; some say the same under all relations."""
+    """The checks of a mechanism, and its defects by name; some say the same under all relations.
+
+    Checks that are part of another one, or of a row of `test_exact_loss.py`, are known to be green without a defect from there.
+    """
 
     checks: Sequence[Check]
     defects: Mapping[str, Defect]

@@ -287,7 +287,7 @@ handed_out_early = wrap(Door, "_released", lambda usual, self, value, entry: val
 LOSS, TWICE = "loss .*, charged|rho .*, charged", "drawn: .*Laplace.*Laplace"
 ORDER, RELEASES = check_order_of_events, check_loss_of_releases
 ONCE, CALLERS = check_nothing_is_drawn_twice_or_unpaid, check_a_charge_of_the_callers_buys_nothing
-CHECKS: list[FamilyCheck] = [check_loss, check_charges_are_tight, ORDER, ONCE, CALLERS]
+CHECKS: list[FamilyCheck] = [ORDER, ONCE, CALLERS]  # `test_exact_loss.py` plays all rows, without a defect
 COMMON: dict[str, tuple[Plant, tuple[FamilyRed, ...]]] = {
     "halve the sensitivity": (half_of_the_sensitivity, ((check_loss, BOTH, LOSS),)),
     "double the sensitivity": (

@@ -333,7 +333,6 @@ AGAIN, UNPAID = check_each_query_is_kept_or_drawn_again, check_nothing_is_drawn_
 DQRS = Mechanism(
     [
         check_exact_loss,
-        check_exact_loss_of_short_steps,
         check_exact_loss_of_two_queries,
         check_charges_are_tight,
         check_exact_distribution,

@@ -175,10 +175,7 @@ def forgetful(usual: Any, self: Door[Any], charge: Any, **more: Any) -> None:
 LOST = "loss|range"
 MEASURING = Mechanism(
     [
-        check_loss_of_sums,
-        check_loss_of_maxima,
         check_charges_of_selections_are_tight,
-        check_loss_of_noise,
         check_loss_of_clauses,
         check_charges_of_noise_are_tight,
         check_loss_of_residuals,
