@@ -741,6 +741,9 @@ def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere
         left=[f"{day} 10:30" for day in arrived], arrived=[f"{day} 09:00" for day in arrived]
     )
     assert infer_schema(hours.drop(columns="born")).schema.attributes[0].unit == "minutes"
+    operated = visits.assign(operated=np.where(np.arange(300) % 2, visits["left"], ""))
+    both = {one.name: one.after for one in infer_schema(operated).schema.attributes}
+    assert both == {"left": "arrived", "arrived": None, "born": None, "operated": "arrived"}
     visits["left"] = visits["left"].to_numpy()[::-1]
     assert "'arrived' is after" not in " ".join(infer_schema(visits).notes)
     assert infer_schema(visits).columns[0].type == "date"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,23 +39,34 @@ def draft_lengths(
     for index, array in source.pieces([source.names.index(name) for name in names], None):
         parts[names[index]].append(_seconds(array, dates[names[index]].date_format or ""))
     seconds = {name: np.concatenate(found) for name, found in parts.items()}
+    ordered = sorted(names, key=lambda name: float(np.nanmean(seconds[name])))
     drafted, notes = {}, []
-    for first, second in pairwise(sorted(seconds, key=lambda name: float(np.nanmean(seconds[name])))):
-        later = seconds[second] - seconds[first]
-        if (later < 0).any() or not (later > 0).any():
-            continue
-        alone = np.isnan(later) & ~np.isnan(seconds[second])
-        near = _NEAR * np.nanmedian(later) <= np.nanmax(seconds[first]) - np.nanmin(seconds[first])
-        form, other = dates[first].date_format, dates[second].date_format
-        if near and form == other and finest_unit(form or "") and alone.sum() <= _ALONE * later.size:
-            drafted[second] = _length(dates[first], dates[second], seconds[first], seconds[second], bins)
-        else:
-            rule = json.dumps({"ordered": [first, second], "by": "representative"}, ensure_ascii=False)
+    for place, second in enumerate(ordered):
+        before = [name for name in reversed(ordered[:place]) if _in_order(seconds[name], seconds[second])]
+        near = [
+            name for name in before if _are_near(seconds[name], seconds[second], dates[name], dates[second])
+        ]
+        if near:
+            drafted[second] = _length(dates[near[0]], dates[second], seconds[near[0]], seconds[second], bins)
+        elif before:
+            rule = json.dumps({"ordered": [before[0], second], "by": "representative"}, ensure_ascii=False)
             notes.append(
-                f"{shown(first)} is after {shown(second)} in no row. If the world has it so, and not this table alone, put "
+                f"{shown(before[0])} is after {shown(second)} in no row. If the world has it so, and not this table alone, put "
                 f'this into the list "rules": {rule}'
             )
     return drafted, notes
+
+
+def _in_order(since: _Numbers, until: _Numbers) -> bool:
+    return not (until < since).any() and bool((until > since).any())
+
+
+def _are_near(since: _Numbers, until: _Numbers, first: Attribute, second: Attribute) -> bool:
+    """Return whether a length keeps more than two dates do: it is short, and nearly all second dates have a first one."""
+    form, alone = first.date_format or "", np.isnan(since) & ~np.isnan(until)
+    short = _NEAR * np.nanmedian(until - since) <= np.nanmax(since) - np.nanmin(since)
+    alike = form == second.date_format and finest_unit(form) is not None
+    return bool(short and alike and alone.sum() <= _ALONE * since.size)
 
 
 def _length(

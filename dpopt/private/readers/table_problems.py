@@ -161,6 +161,8 @@ class ColumnProblems:
                 remedies[Problem.UNKNOWN] += (
                     f", or pass --on-invalid other (it counts as {attribute.other!r})"
                 )
+        if attribute.after is not None:
+            remedies[Problem.OUTSIDE] = f"Correct rows in which {attribute.after!r} is later. {ENDS}"
         found = {found.problem for found in self._found.values()}
         return [remedies[problem] for problem in Problem if problem in found]
 
