@@ -170,40 +170,22 @@ def test_a_release_keeps_lengths_and_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     since = np.datetime64("2024-01-01") + rng.integers(0, 300, 3000)
     days = np.minimum(rng.geometric(0.2, 3000) - 1, 30)
-    table = pd.DataFrame(
-        {
-            "left": (since + days).astype(str),
-            "admitted": since.astype(str),
-            "ward": rng.choice(["a", "b"], 3000),
-        }
-    )
+    table = pd.DataFrame({"left": (since + days).astype(str), "admitted": since.astype(str)})
     draft = dpopt.infer_schema(table)
-    assert [(one.name, one.type) for one in draft.columns] == [
-        ("left", "length"),
-        ("admitted", "date"),
-        ("ward", "categorical"),
-    ]
+    assert [(one.name, one.type) for one in draft.columns] == [("left", "length"), ("admitted", "date")]
     assert draft.schema.attributes[0].edges[:6] == (0, 1, 2, 3, 4, 5)
-    assert not any("add a column" in note or "ordered" in note for note in draft.notes)
-    made = dpopt.release(
-        table,
-        draft.reviewed(),
-        "marginals:2",
-        epsilon=20,
-        n0=3000,
-        predict=False,
-        algorithm="projection",
-        out=tmp_path / "out",
-    )
+    how: dict[str, Any] = {"epsilon": 20, "n0": 3000, "predict": False, "algorithm": "projection"}
+    made = dpopt.release(table, draft.reviewed(), "marginals:2", out=tmp_path / "out", **how)
     found = pd.read_csv(tmp_path / "out" / "synthetic.csv")
     assert list(found.columns) == list(table.columns)
     own = (pd.to_datetime(found.left) - pd.to_datetime(found.admitted)).dt.days
     assert own.min() >= 0
-    assert abs(own.mean() / days.mean() - 1) < 0.03
+    assert abs(own.mean() / days.mean() - 1) < 0.03  # ten times what eight releases differed by
     assert abs(np.quantile(own, [0.25, 0.5, 0.75]) - np.quantile(days, [0.25, 0.5, 0.75])).max() <= 1
     judged = dpopt.evaluate(tmp_path / "out", table).columns["left (days after admitted)"]
-    assert judged["real"]["mean"] == pytest.approx(days.mean())
-    assert judged["synthetic"]["mean"] == pytest.approx(own.mean())
+    assert [judged[side]["mean"] for side in ("real", "synthetic")] == pytest.approx(
+        [days.mean(), own.mean()]
+    )
     assert made.numbers()["left"][0].min() > 1.7e9  # seconds of the date itself
     counted = dpopt.histogram(table, draft.reviewed(), "left", epsilon=20)
     assert counted.answer("0:1").value == pytest.approx((days == 0).sum(), abs=20)

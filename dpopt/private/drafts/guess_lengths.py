@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.drafts.edges import readable_edges
-from dpopt.private.readers.domain_codes import parse_dates
-from dpopt.private.readers.encode import as_text, clean, seconds_of
+from dpopt.private.readers.read_lengths import numbers_in_file
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.schema.dates import UNITS
 from dpopt.schema.lengths import finest_unit, length
 from dpopt.schema.schema import Attribute
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _Numbers = NDArray[np.float64]
 _NEAR = 8
@@ -37,7 +32,7 @@ def draft_lengths(
     parts: dict[str, list[_Numbers]] = {name: [] for name in dates}
     names = list(dates)
     for index, array in source.pieces([source.names.index(name) for name in names], None):
-        parts[names[index]].append(_seconds(array, dates[names[index]].date_format or ""))
+        parts[names[index]].append(numbers_in_file(array, dates[names[index]], source.decimal))
     seconds = {name: np.concatenate(found) for name, found in parts.items()}
     ordered = sorted(names, key=lambda name: float(np.nanmean(seconds[name])))
     drafted, notes = {}, []
@@ -85,12 +80,3 @@ def _length(
     )  # fmt: skip
     ends = " to ".join(f"{values[place]:g}" for place in (0, -1))
     return made, f"{unit} after {shown(first.name)}, {ends}"
-
-
-def _seconds(array: pa.Array, form: str) -> _Numbers:
-    import pyarrow as pa
-
-    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
-        return seconds_of(array)
-    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-    return parse_dates(clean(as_text(array)), form)[0]

@@ -71,7 +71,7 @@ def _lengths(
 
     from dpopt.private.readers.encode import as_text, clean
 
-    since, until = _numbers(start, first, decimal), _numbers(end, second, decimal)
+    since, until = numbers_in_file(start, first, decimal), numbers_in_file(end, second, decimal)
     strange = np.isinf(until)
     since[np.isinf(since)] = until[strange] = np.nan
     texts = as_text(pa.array(length(since, until, first.date_format, unit)))
@@ -87,7 +87,7 @@ def _lengths(
     return pc.if_else(end.is_null(), pa.scalar(None, pa.string()), texts)
 
 
-def _numbers(array: pa.Array, attribute: Attribute, decimal: str) -> NDArray[np.float64]:
+def numbers_in_file(array: pa.Array, attribute: Attribute, decimal: str) -> NDArray[np.float64]:
     """Return what a column says as numbers, or seconds of dates: NaN where a value is missing, infinite where it is none."""
     from dpopt.private.readers.encode import FileEncoder
 

@@ -315,7 +315,8 @@ class TableReading:
                 f"{' and '.join('--' + name.replace('_', '-') for name in wide)}: for wide tables of zeros and ones, declared "
                 "by --binary-columns (Schema.binary); leave it out with a schema that lists attributes"
             )
-        if any(one.name == self.person and one.after is not None for one in schema.attributes):
+        declared = () if schema.is_binary or self.person is None else schema.attributes
+        if any(one.name == self.person and one.after is not None for one in declared):
             raise PlanError(
                 f"--person {self.person}: the schema declares this column as a length, which names nobody"
             )
