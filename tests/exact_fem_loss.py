@@ -95,15 +95,23 @@ class Points:
             owned[query] += points
         return [Fraction(points, self.total) for points in owned]
 
-    def intervals(self, drawn: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-        """Yield what each run of points gives, and how many they are, by bisection."""
+    def intervals(
+        self, drawn: Callable[[int], int], guess: Callable[[int], int] = lambda query: 0
+    ) -> Iterator[tuple[int, int]]:
+        """Yield what each run of points gives, and how many they are, by bisection.
+
+        A right guess of a length is confirmed by two draws, and a wrong one narrows the bisection.
+        """
         drawn(0)
         start = 0
         while start < self.total:
             query, low, high = drawn(start), start, self.total - 1
+            last = start + guess(query) - 1
+            tried = [one for one in (last, last + 1) if start < one < self.total]
             while low < high:
-                middle = (low + high + 1) // 2
-                low, high = (middle, high) if drawn(middle) == query else (low, middle - 1)
+                middle = tried.pop(0) if tried else (low + high + 1) // 2
+                if low < middle <= high:
+                    low, high = (middle, high) if drawn(middle) == query else (low, middle - 1)
             yield query, low - start + 1
             start = low + 1
 

@@ -116,7 +116,8 @@ class NetGame:
             return place
 
         with mock.patch("dpopt.private.mechanisms.net.net_draw.whole_below", point.whole_below):
-            for rank, points in point.intervals(drawn):
+            distances, weight = watched[0]
+            for rank, points in point.intervals(drawn, lambda rank: weight(int(distances[rank]))):
                 owned[self.place_of(rank)] += points
         return [Fraction(points, point.total) for points in owned], ledger.entries
 
