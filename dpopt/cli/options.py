@@ -13,6 +13,7 @@ import typer
 
 from dpopt.algorithms.terms import NEIGHBOURS, Rho
 from dpopt.errors import PlanError
+from dpopt.private.readers import reading_help as help_of
 
 if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
@@ -41,20 +42,9 @@ BinaryColumnsOption = Annotated[
     int | None, "In place of a schema: the table has this many columns of zeros and ones (items). Public."
 ]
 NamesOption = Annotated[Path | None, "Names of the binary columns, one on each line, in order. Public."]
-LayoutOption = Annotated[
-    str | None,
-    "Layout of the file of a wide table. Recognized without this option: npz (SciPy), mtx (Matrix Market), bits. "
-    "Must be given for: baskets (the items of a record on each line), pairs (a user and an item on each line).",
-]
-FirstItemOption = Annotated[
-    int | None,
-    "For baskets and pairs: the number of the first item; 0 if left out. With --names it says that items are "
-    "written as numbers, not by name.",
-]
-PairColumnsOption = Annotated[
-    str | None,
-    "For pairs: the columns of user and item, from 1, such as 1,2; needed if the file has more than two columns.",
-]
+LayoutOption = Annotated[str | None, help_of.LAYOUT]
+FirstItemOption = Annotated[int | None, help_of.FIRST_ITEM]
+PairColumnsOption = Annotated[str | None, help_of.PAIR_COLUMNS]
 WorkloadOption = Annotated[
     str | None,
     "Queries to answer well; if left out all marginals of three columns, or of two where three are too many (--details "
@@ -70,22 +60,9 @@ EpsilonOption = Annotated[
 ]
 DeltaOption = Annotated[float | None, "Privacy parameter delta, above 0 and well below 1/n."]
 NeighboursOption = Annotated[str, NEIGHBOURS]
-OnInvalidOption = Annotated[
-    str,
-    "What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the "
-    "nearest bin), other (they go to the declared bucket), drop (the row is not counted), clip,other or "
-    "clip,drop. With other or drop no row ends a run.",
-]
-PersonOption = Annotated[
-    str | None,
-    "Column that names the person of each row, where people have several rows: then persons are protected, not "
-    "rows. Goes with --rows-per-person.",
-]
-RowsPerPersonOption = Annotated[
-    int | None,
-    "Count only the first rows of each person, this many; the unit of privacy is then a person. A release also "
-    "needs --person, a plan does not.",
-]
+OnInvalidOption = Annotated[str, help_of.ON_INVALID]
+PersonOption = Annotated[str | None, help_of.PERSON]
+RowsPerPersonOption = Annotated[int | None, help_of.ROWS_PER_PERSON]
 EngineOption = Annotated[
     str,
     "Where the records are while they are counted: memory, stream (in their files, for more rows than memory), "
@@ -97,33 +74,12 @@ NoHeaderOption = Annotated[
     "The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a "
     "pair.",
 ]
-SeparatorOption = Annotated[
-    str | None,
-    "What separates the values of a line: one character, tab, blanks (any number of blanks and tabs) or ::. If "
-    "left out: as the "
-    "schema says, else a comma; for edges blanks; for baskets blanks, tabs and commas.",
-]
-DecimalOption = Annotated[
-    str | None, "Decimal mark of numbers: . or , (a comma). If left out: as the schema says, else a point."
-]
-ThousandsOption = Annotated[
-    str | None,
-    "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe; "
-    "'' for nothing. If left out: as the schema says.",
-]
-EncodingOption = Annotated[
-    str | None,
-    "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...). If left out: as the "
-    "schema says, else utf-8.",
-]
-MultilineOption = Annotated[
-    bool | None,
-    "Values in quotes may contain line ends, or each line is a row. If left out: as the schema says, else each line.",
-]
-QuotesOption = Annotated[
-    bool | None,
-    "Values may stand in quotes, or quotes are ordinary characters. If left out: as the schema says, else they may.",
-]
+SeparatorOption = Annotated[str | None, help_of.SEPARATOR]
+DecimalOption = Annotated[str | None, help_of.DECIMAL]
+ThousandsOption = Annotated[str | None, help_of.THOUSANDS]
+EncodingOption = Annotated[str | None, help_of.ENCODING]
+MultilineOption = Annotated[bool | None, help_of.MULTILINE]
+QuotesOption = Annotated[bool | None, help_of.QUOTES]
 BudgetOption = Annotated[
     Path | None,
     "The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",

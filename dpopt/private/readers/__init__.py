@@ -5,7 +5,7 @@
 | read_lists.py | rows that are decision lists |
 | read_table.py, open_table.py | reading a table, whatever it is kept in; workbooks of Excel, files of SPSS, Stata and SAS |
 | table_sources.py | what a table is kept in; files that must not change while they are read |
-| table_reading.py | how a table is read, as its owner declares it; public |
+| table_reading.py, reading_help.py | how a table is read, as its owner declares it; public; what its options mean |
 | csv_source.py, parquet_source.py | CSV and Parquet files |
 | text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
 | read_numbers.py | counts that were made already; points of R^d, scaled and rounded |

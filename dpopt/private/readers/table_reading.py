@@ -12,6 +12,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, SchemaError
 from dpopt.files.codec import encode
 from dpopt.files.json_files import shown
+from dpopt.private.readers.reading_help import reading_fields
 from dpopt.private.readers.text_fields import TextForm
 from dpopt.schema.schema import Schema
 
@@ -159,39 +160,7 @@ class TableReading:
 
     Parameters
     ----------
-    layout
-        Wide tables of zeros and ones: npz, mtx, baskets, pairs or bits; None where the first bytes show it (npz, mtx, bits).
-    first_item
-        baskets, pairs: the number of the first column, 0 or more (at most 10^15), where items are numbers. None stands for 0;
-        and where the schema has names, for items that are written by name.
-    pair_columns
-        pairs: which columns of the file, from 1, hold user and item. None where there are two.
-    header
-        pairs: whether the first line holds the names of the file's columns.
-    separator
-        Text files: what separates the values of a line. One ASCII character, "tab", "blanks" (a run of blanks and tabs), "::".
-        As usual: a comma in tables and pairs, blanks in edges, and runs of blanks, commas and tabs in baskets.
-    quotes
-        Text files: whether a value may stand in double quotes, doubled inside of it; usually yes. Not for baskets.
-    multiline
-        Tables: whether values in quotes may hold line ends; usually no: a line is a record, whatever stands in it.
-    decimal
-        Text files with tables: what stands before the fraction of a number, "." (usually) or ",".
-    thousands
-        Text files with tables: what may stand between groups of three digits before the decimal mark, such as "," or ".";
-        "" or usually: nothing may.
-    encoding
-        Text files: "utf-8" (usually), one with one byte for each character, such as "latin-1" or "cp1252", "utf-16-le" or
-        "utf-16-be".
-    column_names
-        Names of all columns of a table, in order. Needed for a CSV file whose first line is a record already; replaces the
-        names that other tables have.
-    on_invalid
-        What to do with what does not fit the schema: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
-    person
-        The column that names the person of a row, where people have several rows. It need not be in the schema.
-    rows_per_person
-        How many rows of a person are counted, the first ones of the table: K, 1 or more. The unit of privacy is then a person.
+    {fields}
 
     Raises
     ------
@@ -537,6 +506,8 @@ _CHECKED: Mapping[str, Callable[..., object]] = {
     "on_invalid": parse_on_invalid,
 }
 """What each declaration becomes, where it is one."""
+
+TableReading.__doc__ = (TableReading.__doc__ or "").replace("{fields}", reading_fields())
 
 AS_USUAL = TableReading()
 """Values that are not declared are errors, and a table's own names are used."""

@@ -1,0 +1,76 @@
+"""What each option of reading a table means, once: for the help of commands and for `TableReading`."""
+
+from __future__ import annotations
+
+import textwrap
+
+from dpopt.errors import spoken
+
+LAYOUT = (
+    "Layout of the file of a wide table. Recognized without this option: npz (SciPy), mtx (Matrix Market), bits. Must be given "
+    "for: baskets (the items of a record on each line), pairs (a user and an item on each line)."
+)
+FIRST_ITEM = (
+    "For baskets and pairs: the number of the first item; 0 if left out. With names of columns it says that items are written "
+    "as numbers, not by name."
+)
+PAIR_COLUMNS = "For pairs: the columns of user and item, from 1, such as 1,2; needed if the file has more than two columns."
+SEPARATOR = (
+    "What separates the values of a line: one character, tab, blanks (any number of blanks and tabs) or ::. If left out: as "
+    "the schema says, else a comma; for edges blanks; for baskets blanks, tabs and commas."
+)
+QUOTES = (
+    "Values may stand in quotes, or quotes are ordinary characters. If left out: as the schema says, else they may. Not for "
+    "baskets."
+)
+MULTILINE = "Values in quotes may contain line ends, or each line is a row. If left out: as the schema says, else each line."
+DECIMAL = "Decimal mark of numbers: . or , (a comma). If left out: as the schema says, else a point."
+THOUSANDS = (
+    "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe; '' for nothing. If left out: "
+    "as the schema says."
+)
+ENCODING = (
+    "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...). If left out: as the "
+    "schema says, else utf-8."
+)
+ON_INVALID = (
+    "What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the nearest bin), "
+    "other (they go to the declared bucket), drop (the row is not counted), clip,other or clip,drop. With other or drop no row "
+    "ends a run."
+)
+PERSON = (
+    "Column that names the person of each row, where people have several rows: then persons are protected, not rows. Goes with "
+    "--rows-per-person."
+)
+ROWS_PER_PERSON = (
+    "Count only the first rows of each person, this many; the unit of privacy is then a person. A release also needs --person, "
+    "a plan does not."
+)
+_FIELDS = {
+    "layout": LAYOUT,
+    "first_item": FIRST_ITEM,
+    "pair_columns": PAIR_COLUMNS,
+    "header": "For pairs: whether the first line holds the names of the file's columns.",
+    "separator": SEPARATOR,
+    "quotes": QUOTES,
+    "multiline": MULTILINE,
+    "decimal": DECIMAL,
+    "thousands": THOUSANDS,
+    "encoding": ENCODING,
+    "column_names": (
+        "Names of all columns of a table, in order. Needed for a CSV file whose first line is a record already; replaces the "
+        "names that other tables have."
+    ),
+    "on_invalid": ON_INVALID,
+    "person": PERSON,
+    "rows_per_person": ROWS_PER_PERSON,
+}
+
+
+def reading_fields() -> str:
+    """Return what the fields of `TableReading` mean, as its docstring lists them, with options named as in Python."""
+    found = []
+    for name, text in _FIELDS.items():
+        lines = textwrap.fill(spoken(text), 120, initial_indent=8 * " ", subsequent_indent=8 * " ")
+        found.append(f"    {name}\n{lines}")
+    return "\n".join(found).lstrip()
