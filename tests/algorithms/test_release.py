@@ -515,7 +515,7 @@ def test_a_fixed_public_size_comes_with_a_note_and_an_exact_one_does_not() -> No
     assert stating.size_note(plan()) is None
     note = stating.size_note(plan(relation=ADD_REMOVE, size=150))
     assert note is not None
-    assert "divided by n0 = 150" in note
+    assert "divided by n0 = 150" in str(note)
 
 
 def test_the_help_of_the_main_function_names_every_option() -> None:
