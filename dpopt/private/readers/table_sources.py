@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import re
 import stat
 import sys
 from collections import Counter
@@ -260,8 +261,10 @@ def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
+        numbers = all(re.fullmatch(r"[+-]?[0-9.,]+", name.strip()) for name in repeated)
+        what = "if the first line is a record already, add a line of names; else " if numbers else ""
         raise PrivateDataError(
-            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names "
+            f"names of columns occur more than once in {title}: {listed}; {what}rename or remove columns, so that names "
             "are unique"
         )
     return tuple(names)
