@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -51,12 +51,18 @@ def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-def imported_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield the dotted name of everything that is imported, anywhere in the file, with its line.
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return all nodes of a tree; many tests look at those of every file, and walking takes most of their time."""
+    return tuple(ast.walk(tree))
+
+
+def imported_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    """Yield the dotted name of everything that some nodes import, with its line.
 
     ``from scipy import sparse`` yields ``scipy.sparse``; imports for type checkers only are imports too.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
@@ -73,7 +79,7 @@ def used_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     After ``import numpy as np``, ``np.random.default_rng`` yields ``numpy.random.default_rng``.
     """
     aliases: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 aliases[alias.asname or alias.name.split(".")[0]] = (
@@ -82,8 +88,8 @@ def used_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    yield from imported_names(tree)
-    for node in ast.walk(tree):
+    yield from imported_names(nodes(tree))
+    for node in nodes(tree):
         if isinstance(node, ast.Name | ast.Attribute):
             name = dotted(node)
             if name is not None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from copy import deepcopy
+from collections.abc import Iterator
 from fnmatch import fnmatch
 
 import pytest
 
-from tests.source_code import SourceFile, covers, imported_names, source_files, used_names
+from tests.source_code import SourceFile, covers, imported_names, nodes, source_files, used_names
 
 FILES = source_files()
 
@@ -125,19 +125,18 @@ def heavy_imports(file: SourceFile) -> list[str]:
     ]
 
 
-def _outside_functions(tree: ast.Module) -> ast.Module:
-    class Emptied(ast.NodeTransformer):
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-            return None
-
-        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-            return None
-
-        def visit_If(self, node: ast.If) -> ast.AST | None:
-            return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
-
-    copy: ast.Module = Emptied().visit(deepcopy(tree))
-    return copy
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that are run when a module is imported."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        return
+    yield node
+    if isinstance(
+        node, ast.Module | ast.stmt | ast.excepthandler | ast.match_case
+    ):  # expressions import nothing
+        for inner in ast.iter_child_nodes(node):
+            yield from _outside_functions(inner)
 
 
 def test_banned_names_stand_only_in_their_places() -> None:
@@ -159,7 +158,7 @@ def test_whole_files_are_read_by_the_strict_reader_only() -> None:
     called = [
         f"{file.path}:{node.lineno}"
         for file in FILES
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.Attribute) and node.attr in {"read_text", "read_bytes"}
         if not any(fnmatch(file.path, place) for place in places)
     ]
@@ -175,13 +174,13 @@ def test_only_drivers_and_the_command_line_import_the_private_room() -> None:
     imports = [
         file.path
         for file in outside
-        for name, _ in imported_names(file.tree)
+        for name, _ in imported_names(nodes(file.tree))
         if covers("dpopt.private", name)
     ]
     texts = [
         file.path
         for file in outside
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.Constant) and str(node.value).startswith("dpopt.private.")
     ]
     assert (imports, texts) == ([], [])
@@ -204,7 +203,7 @@ def made_files(file: SourceFile) -> list[str]:
     """Return the calls of a file that make files by their path."""
     return [
         f"{file.path}:{node.lineno}: {ast.unparse(node)}"
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.Call)
         for name in [ast.unparse(node.func).split(".")[-1]]
         if name in MAKES_FILES and not any(fnmatch(file.path, place) for place in MAKES_FILES[name])
@@ -242,7 +241,7 @@ def test_code_made_of_text_is_not_used() -> None:
     called = {
         f"{file.path}: {node.func.id}"
         for file in FILES
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         if node.func.id in {"eval", "exec", "compile", "__import__"}
     }
@@ -254,7 +253,7 @@ def test_nobody_outside_reaches_into_the_curator() -> None:
         f"{file.path}:{node.lineno}: {ast.unparse(node)}"
         for file in FILES
         if file.room != "private"
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr)
         if ast.unparse(node.value).split(".")[-1].strip("_") in {"curator", "dataset", "private_dataset"}
     ]

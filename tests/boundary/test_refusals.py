@@ -9,7 +9,7 @@ import ast
 
 import pytest
 
-from tests.source_code import source_files
+from tests.source_code import nodes, source_files
 
 HOLDERS = ("Closed",)
 REFUSALS = ("__array__", "__getitem__", "__iter__", "__len__", "__reduce__")
@@ -20,7 +20,7 @@ def _classes() -> dict[str, ast.ClassDef]:
         node.name: node
         for file in source_files()
         if file.room == "private"
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.ClassDef)
     }
 
@@ -43,7 +43,7 @@ def test_to_refuse_is_to_raise() -> None:
         node
         for file in source_files()
         if file.room == "private"
-        for node in ast.walk(file.tree)
+        for node in nodes(file.tree)
         if isinstance(node, ast.FunctionDef) and node.name == "_refuse"
     )
     assert ast.unparse(refuse.body[-1]).startswith("raise PrivacyBoundaryError(")
@@ -68,10 +68,10 @@ def test_the_private_side_prints_and_logs_nothing() -> None:
         if file.room == "private":
             imported = {
                 alias.name
-                for node in ast.walk(file.tree)
+                for node in nodes(file.tree)
                 if isinstance(node, ast.Import)
                 for alias in node.names
             }
-            called = {ast.unparse(node.func) for node in ast.walk(file.tree) if isinstance(node, ast.Call)}
+            called = {ast.unparse(node.func) for node in nodes(file.tree) if isinstance(node, ast.Call)}
             assert not imported & {"logging", "warnings"}, file.path
             assert "print" not in called, file.path

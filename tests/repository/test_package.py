@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import dpopt
-from tests.source_code import imported_names, parse, source_files
+from tests.source_code import imported_names, nodes, parse, source_files
 
 LARGEST = 1_000_000  # bytes
 
@@ -96,7 +96,7 @@ def _extras(project: dict[str, Any]) -> list[str]:
 
 def _outside(trees: list[Any]) -> set[str]:
     """Return the distributions whose modules are imported."""
-    modules = {name.split(".")[0] for tree in trees for name, _ in imported_names(tree)}
+    modules = {name.split(".")[0] for tree in trees for name, _ in imported_names(nodes(tree))}
     modules -= {*sys.stdlib_module_names, "docs", "dpopt", "experiments", "tests"}
     distributions = packages_distributions()
     return {distributions[module][0].lower() for module in (PARTS.get(name, name) for name in modules)}
