@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import grow as grow
     from dpopt.synopses.histograms.prefixes import prefixes as prefixes
     from dpopt.synopses.histograms.release_histogram import histogram as histogram
+    from dpopt.synopses.histograms.release_histogram import plan_histogram as plan_histogram
     from dpopt.synopses.histograms.sorted.release_sorted import degrees as degrees
     from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts as sorted_counts
     from dpopt.synopses.intervals.release_intervals import intervals as intervals
@@ -139,6 +140,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "intervals": "dpopt.synopses.intervals.release_intervals",
     "parse_workload": "dpopt.queries.workloads.workload",
     "plan": "dpopt.algorithms.planned",
+    "plan_histogram": "dpopt.synopses.histograms.release_histogram",
     "prefixes": "dpopt.synopses.histograms.prefixes",
     "read_binary_table": "dpopt.private.readers.read_binary_table",
     "read_synopsis": "dpopt.synopses.any_synopsis",

@@ -15,12 +15,13 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_histogram as plan_blocks
 from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import plan_waves
-from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import Asked, AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -60,7 +61,7 @@ def planned_histogram(
     if measure == WAVES:
         return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
     if hierarchy is None:
-        return plan_histogram(
+        return plan_blocks(
             bins,
             budget,
             ranges=ranges or ALL,
@@ -78,6 +79,52 @@ def planned_histogram(
         size=size,
         solver=solver,
         on_solved=on_solved,
+    )
+
+
+def plan_histogram(
+    schema: Schema | str | os.PathLike[str],
+    column: str,
+    *,
+    n: int | None = None,
+    ranges: str | None = None,
+    hierarchy: str | os.PathLike[str] | None = None,
+    measure: str = BLOCKS,
+    ordered: bool = False,
+    **asked: Unpack[Asked],
+) -> TreePlan:
+    """Return what `histogram` would measure of a column, and the errors to expect, before any table is read.
+
+    Parameters
+    ----------
+    n : int, optional
+        The number of records, under replace.
+    schema, column, ranges, hierarchy, measure, ordered, **asked
+        As for `dpopt.histogram`.
+
+    Returns
+    -------
+    TreePlan
+        `level_names` and `scales` (noise, in records) of what is measured, `predicted` (mean variance of each group of ranges,
+        in records squared).
+
+    Raises
+    ------
+    DpoptError
+        For whatever cannot be planned.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60, 80))
+    >>> planned = dpopt.plan_histogram(dpopt.Schema((ages,)), "age", epsilon=1)
+    >>> {name: round(variance**0.5, 1) for name, variance in planned.predicted.items()}
+    {'all ranges': 1.9}
+    """
+    request = Request(**asked)
+    (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
+    return planned_histogram(
+        bins, request, request.spending(), n, ranges=ranges, hierarchy=hierarchy, measure=measure
     )
 
 
