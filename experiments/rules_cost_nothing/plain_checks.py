@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,7 @@ def _tic_tac_toe(frame: pd.DataFrame) -> pd.Series[bool]:
     return pd.Series([row not in boards for row in rows], index=frame.index)
 
 
+@cache  # every game takes a second
 def final_boards() -> set[tuple[str, ...]]:
     """Return the final positions of tic-tac-toe with their class, by playing every game; x moves first."""
     found: set[tuple[str, ...]] = set()

@@ -81,7 +81,7 @@ def test_a_plan_prints_the_choice_and_what_was_considered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, schema = inputs(tmp_path)
-    asked = ["plan", "--schema", schema, "--workload", "marginals:2", "--n", 5000, *BUDGET]
+    asked = ["plan", "--schema", schema, "--workload", "marginals:2", "--n", 500, *BUDGET]
     assert set(json.loads(succeed(*asked, "--json"))["chosen"]["considered"]) == {"projection"}
     asked.append("--compare")
     found = json.loads(succeed(*asked, "--json"))

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Mapping
 from email import message_from_bytes
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -94,11 +96,17 @@ def _extras(project: dict[str, Any]) -> list[str]:
     return [item for name, extra in extras.items() if name != "test" for item in extra]
 
 
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each module that is installed; looking them up takes a second."""
+    return packages_distributions()
+
+
 def _outside(trees: list[Any]) -> set[str]:
     """Return the distributions whose modules are imported."""
     modules = {name.split(".")[0] for tree in trees for name, _ in imported_names(nodes(tree))}
     modules -= {*sys.stdlib_module_names, "docs", "dpopt", "experiments", "tests"}
-    distributions = packages_distributions()
+    distributions = _distributions()
     return {distributions[module][0].lower() for module in (PARTS.get(name, name) for name in modules)}
 
 
