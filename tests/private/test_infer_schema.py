@@ -730,8 +730,8 @@ def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere
     for table in (visits, tmp_path / "visits.csv"):
         draft = infer_schema(table)
         length = draft.schema.attributes[0]
-        assert (length.after, length.unit, length.integer, length.missing) == ("arrived", "days", True, "")
-        assert length.edges == (0, 1, 2)
+        assert [length.after, length.unit, length.integer, length.missing] == ["arrived", "days", True, ""]
+        assert list(length.edges) == [0, 1, 2]
         assert draft.columns[0].codes == "2 bins, days after 'arrived', 0 to 2"
         (rule,) = [json.loads(note.split('"rules": ')[1]) for note in draft.notes if "in no row" in note]
         assert rule == {"ordered": ["born", "arrived"], "by": "representative"}
