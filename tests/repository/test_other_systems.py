@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command_line import demonstration
 from tests.source_code import ROOT
 
 MISSING_MODULES = ("fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty")
@@ -108,11 +109,21 @@ def run(elsewhere: dict[str, str], code: str, folder: Path) -> str:
     return done.stdout
 
 
-def command(elsewhere: dict[str, str], folder: Path, *arguments: str) -> str:
-    """Run the command line in a new process and return what it printed."""
-    return run(
-        elsewhere, f"import sys; sys.argv[1:] = {arguments!r}; import dpopt.cli.main as m; m.main()", folder
-    )
+def commands(elsewhere: dict[str, str], folder: Path, *calls: list[str]) -> str:
+    """Run the command line, one call after the other, in a new process and return what it printed."""
+    code = f"""
+import sys
+from dpopt.cli.main import application, main
+for sys.argv[1:] in {calls[:-1]!r}:
+    try:
+        application()
+    except SystemExit as ended:
+        if ended.code:
+            raise
+sys.argv[1:] = {calls[-1]!r}
+main()  # ends the process
+"""
+    return run(elsewhere, code, folder)
 
 
 def test_the_other_system_is_another(elsewhere: dict[str, str], tmp_path: Path) -> None:
@@ -141,15 +152,34 @@ print([*scope["found"], os.name])
 
 
 @pytest.mark.slow
-def test_the_demonstration_and_a_run_with_a_foreign_solver_that_is_resumed(
+def test_a_release_is_evaluated_and_replayed_and_a_run_with_a_foreign_solver_is_resumed(
     elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
-    """The demonstration replays its release; the run is cut within a round, as a kill leaves it, with its lock."""
-    assert "byte for byte: yes" in command(elsewhere, tmp_path, "demo", "--keep", "demo")
-    asked = ["demo/people.csv", "--schema", "demo/schema.json", "--workload", "marginals:2"]
-    how = ["--epsilon", "1", "--delta", "1e-9", "--algorithm", "dualquery", "--rounds", "4"]
-    how += ["--solver", "cp-sat", "--no-predict"]
-    command(elsewhere, tmp_path, "release", *asked, *how, "--out", "whole", "--log", "log.jsonl")
+    """A part of the table of the demonstration. The run is cut within a round, as a kill leaves it, with its lock."""
+    made = demonstration()[1]
+    people = (made / "people.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "people.csv").write_text("".join(people[:2001]), encoding="utf-8")
+    asked = [
+        "people.csv",
+        "--schema",
+        str(made / "schema.json"),
+        "--workload",
+        "marginals:2",
+        "--epsilon",
+        "1",
+    ]
+    asked += ["--delta", "1e-9", "--no-predict", "--out"]
+    how = ["--algorithm", "dualquery", "--rounds", "4", "--solver", "cp-sat", "--log", "log.jsonl"]
+    commands(
+        elsewhere,
+        tmp_path,
+        ["release", *asked, "fitted", "--algorithm", "projection", "--records", "500"],
+        ["evaluate", "fitted", "people.csv"],
+        ["replay", "fitted", "-o", "again"],
+        ["release", *asked, "whole", *how],
+    )
+    for file in (tmp_path / "fitted").iterdir():
+        assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     shutil.copytree(whole, cut)
     lines = (whole / "transcript.jsonl").read_bytes().splitlines(keepends=True)
@@ -157,7 +187,7 @@ def test_the_demonstration_and_a_run_with_a_foreign_solver_that_is_resumed(
     (cut / ".transcript.jsonl.lock").touch()
     for name in ("release.json", "synthetic.csv"):
         (cut / name).unlink()
-    command(elsewhere, tmp_path, "resume", "cut", "demo/people.csv")
+    commands(elsewhere, tmp_path, ["resume", "cut", "people.csv"])
     assert json.loads((cut / "release.json").read_text())["solvers"][0].startswith("cp-sat")
     assert sorted(path.name for path in cut.iterdir()) == sorted(path.name for path in whole.iterdir())
     logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
