@@ -25,7 +25,7 @@ from tests.tiny_runs import ADD_REMOVE, bits_schema
 
 pytestmark = pytest.mark.statistics
 
-RUNS, CONFIDENCE, FALSE_ALARM, MISSED = 400, 0.9, 1e-6, 1e-6
+RUNS, CONFIDENCE, FALSE_ALARM, MISSED = 1200, 0.9, 1e-6, 1e-6
 LIMIT = int(stats.binom.isf(FALSE_ALARM, RUNS, 1 - CONFIDENCE))
 """How many of the runs may be beyond a bound that holds with probability 0.9: more are seen with probability 1e-6 at most."""
 BUDGETS = {True: RHO, False: PURE}
@@ -71,7 +71,7 @@ def pretending(plan: SummaryPlan, factor: float, made: Summary) -> Summary:
 
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_bounds_of_single_answers_hold_as_often_as_stated(gaussian: bool) -> None:
-    """400 releases; each query beyond its bound in at most so many that chance explains it but once in a million."""
+    """1,200 releases; each query beyond its bound in at most so many that chance explains it but once in a million."""
     records = bits(4)
     plan = plan_of(4, 3, gaussian=gaussian)
     beyond = dict.fromkeys(QUERIES, 0)
