@@ -184,17 +184,17 @@ class Monomials(NamedTuple):
     places: NDArray[
         np.int32
     ]  # (m, 3) where a clause of three literals stands among these pairs; -1 for others
-    single: NDArray[np.float64]  # (c + 1, 2) slope and flips by column
+    single: NDArray[np.float64]  # (2 (c + 1),) slope and flips by column, one after the other
     pair: NDArray[
         np.float64
-    ]  # (c + 1, c + 1, 2) slope by two columns, symmetric; flips of the second due to the first
+    ]  # (c + 1, 2 (c + 1)) slope by two columns, symmetric; flips of the second due to the first
 
 
 class Sight(NamedTuple):
     """What the clauses say of one record, which is counted at home."""
 
     taken: NDArray[np.uint8]  # (c + 1,)
-    slope: NDArray[np.float64]  # (c + 1, 2) slope as if the record was counted where it stands, and flips
+    slope: NDArray[np.float64]  # (2 (c + 1),) slope as if the record was counted where it stands, and flips
     changes: NDArray[np.int8]  # (m,) by how much truth differs from that at home
     trail: NDArray[np.int32]  # (m,) the clauses where it has differed, length[0] of them
     length: NDArray[np.int64]  # (1,)
@@ -203,10 +203,10 @@ class Sight(NamedTuple):
 @lean_kernel
 def gather(monomials: Monomials) -> None:
     """Compute the slopes by column, by pair and by clause anew from the residuals."""
-    for column in range(monomials.single.shape[0]):
-        monomials.single[column, 0] = 0.0
-        for other in range(monomials.single.shape[0]):
-            monomials.pair[column, other, 0] = 0.0
+    for column in range(monomials.pair.shape[0]):
+        monomials.single[2 * column] = 0.0
+        for other in range(monomials.pair.shape[0]):
+            monomials.pair[column, 2 * other] = 0.0
     for entry in range(monomials.thirds.size):
         monomials.pulls[entry, 0] = 0.0
     for clause in range(monomials.residuals.size):
@@ -219,12 +219,12 @@ def spread(monomials: Monomials, clause: int, amount: float) -> None:
     kind = monomials.kinds[clause]
     for i in range(3):
         one = monomials.columns[clause, i]
-        monomials.single[one, 0] += amount * monomials.coefficients[kind, 1 << i]
+        monomials.single[2 * one] += amount * monomials.coefficients[kind, 1 << i]
         for k in range(i):
             other = monomials.columns[clause, k]
             share = amount * monomials.coefficients[kind, (1 << i) | (1 << k)]
-            monomials.pair[one, other, 0] += share
-            monomials.pair[other, one, 0] += share
+            monomials.pair[one, 2 * other] += share
+            monomials.pair[other, 2 * one] += share
         if monomials.places[clause, i] >= 0:
             monomials.pulls[monomials.places[clause, i], 0] += amount * monomials.coefficients[kind, 7]
 
@@ -240,9 +240,8 @@ def see(monomials: Monomials, sight: Sight, chosen: NDArray[np.int64]) -> None:
         sight.changes[:] = 0
     sight.length[0] = 0
     sight.taken[:] = 0
-    for column in range(sight.slope.shape[0]):
-        for kind in range(2):
-            sight.slope[column, kind] = monomials.single[column, kind]
+    for place in range(sight.slope.size):
+        sight.slope[place] = monomials.single[place]
     for attribute in range(chosen.size):
         add_column(monomials, sight, chosen[attribute], 1.0)
         for other in range(attribute):
@@ -254,20 +253,19 @@ def see(monomials: Monomials, sight: Sight, chosen: NDArray[np.int64]) -> None:
 def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> None:
     """Add (or take away) what pairs with one column of the record add to all others."""
     slopes = monomials.pair[column]
-    for other in range(slopes.shape[0]):
-        for kind in range(2):
-            sight.slope[other, kind] += sign * slopes[other, kind]
+    for place in range(slopes.size):  # one loop: several numbers at a time
+        sight.slope[place] += sign * slopes[place]
 
 
 @part
 def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: float) -> None:
     """Add (or take away) what clauses add of which the record has these two columns, low < high."""
-    key = low * (monomials.single.shape[0] - 1) + high
+    key = low * (monomials.pair.shape[0] - 1) + high
     first, last = np.uint64(monomials.pair_start[key]), np.uint64(monomials.pair_start[key + 1])
     for entry in range(first, last):  # unsigned: with signed places numba allows for negative ones
-        third = np.uint64(monomials.thirds[entry])
-        sight.slope[third, 0] += sign * monomials.pulls[entry, 0]
-        sight.slope[third, 1] += sign * monomials.pulls[entry, 1]
+        place = np.uint64(2) * np.uint64(monomials.thirds[entry])
+        sight.slope[place] += sign * monomials.pulls[entry, 0]
+        sight.slope[place + np.uint64(1)] += sign * monomials.pulls[entry, 1]
 
 
 @part
@@ -287,8 +285,8 @@ def add_slopes(
         return
     half = 0.5 * monomials.scale * own
     for i in range(costs.size):
-        costs[i] += sight.slope[first + i, 0] + half * sight.slope[first + i, 1]
-    costs[here - first] -= 2.0 * half * sight.slope[here, 1]
+        costs[i] += sight.slope[2 * (first + i)] + half * sight.slope[2 * (first + i) + 1]
+    costs[here - first] -= 2.0 * half * sight.slope[2 * here + 1]
 
 
 @part
@@ -346,7 +344,7 @@ def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
         slope_after = (truth >> (new | bit) & 1) - (truth >> (new & ~bit) & 1)
         slope_before = (truth >> (old | bit) & 1) - (truth >> (old & ~bit) & 1)
         column = monomials.columns[clause, i]
-        sight.slope[column, 0] += unit * (after * slope_after - before * slope_before)
+        sight.slope[2 * column] += unit * (after * slope_after - before * slope_before)
 
 
 @part

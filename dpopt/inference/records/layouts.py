@@ -466,8 +466,8 @@ def lay_out_monomials(problem: FitProblem, clauses: ClauseTerms, records: int) -
         thirds=thirds.astype(np.int16),
         pulls=pulls,
         places=places,
-        single=single,
-        pair=pair,
+        single=single.reshape(-1),
+        pair=pair.reshape(spare + 1, -1),
     )
 
 
@@ -544,10 +544,10 @@ def new_sight(monomials: Monomials) -> Sight:
     """Return room for what the clauses add for a record; `see` fills it in."""
     from dpopt.inference.records.clause_kernels import Sight
 
-    size, m = monomials.single.shape[0], monomials.residuals.size
+    size, m = monomials.pair.shape[0], monomials.residuals.size
     return Sight(
         taken=np.zeros(size, dtype=np.uint8),
-        slope=np.zeros((size, 2)),
+        slope=np.zeros(2 * size),
         changes=np.zeros(m, dtype=np.int8),
         trail=np.zeros(m, dtype=np.int32),
         length=np.zeros(1, dtype=np.int64),
