@@ -6,8 +6,12 @@ second, and nothing that a user sees first may wait for it.
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -58,8 +62,33 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
         compiled = jit(cache=True, **options)(function)
     except RuntimeError:
         return jit(cache=False, **options)(function)
-    _one_process_at_a_time(compiled._cache)  # type: ignore[attr-defined]  # noqa: SLF001  numba has no public name for it
+    kept = compiled._cache  # type: ignore[attr-defined]  # noqa: SLF001  numba has no public name for it
+    _one_process_at_a_time(kept)
+    source = Path(inspect.getfile(function))
+    if source.is_file():  # and not in an archive
+        kept._cache_file._source_stamp = stamp_of(source)  # noqa: SLF001
     return compiled
+
+
+_OF_KERNELS = ("kernels", "compiled")
+_PACKAGE = Path(__file__).parent
+_IMPORTED = re.compile(r"^from dpopt\.([\w.]+) import", re.MULTILINE)
+
+
+@cache
+def stamp_of(source: Path) -> str:
+    """Return a hash of a file of kernels, of those that it imports, and of what these import of dpopt.
+
+    Parts and constants of other files are compiled into a kernel. numba looks at the kernel's own file alone: after an update
+    of another file it would go on with old code.
+    """
+    text = source.read_text("utf-8")
+    found = [text]
+    for name in _IMPORTED.findall(text):
+        module = _PACKAGE.joinpath(*name.split(".")).with_suffix(".py")
+        if module.is_file():
+            found.append(stamp_of(module) if module.stem.endswith(_OF_KERNELS) else module.read_text("utf-8"))
+    return sha256("\0".join(found).encode()).hexdigest()
 
 
 def _one_process_at_a_time(cache: Any) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import runpy
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import numba
 import pytest
 from filelock import FileLock
 
-from dpopt.compilation import kernel
+from dpopt import compilation
+from dpopt.compilation import kernel, stamp_of
 
 
 def test_a_kernel_computes_what_its_function_computes() -> None:
@@ -58,3 +60,32 @@ def test_one_process_at_a_time_reads_and_writes_the_code_that_is_kept(tmp_path: 
             assert not wait([found], timeout=0.5).done
         assert found.result() == 8
     assert list(place.glob("*.nbi"))
+
+
+def test_code_on_disk_is_not_taken_once_a_part_of_it_in_another_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilation, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    part, source = tmp_path / "part_kernels.py", tmp_path / "kernels.py"
+    source.write_text(
+        "from dpopt.compilation import kernel\nfrom dpopt.part_kernels import times\n\n\n"
+        "@kernel\ndef product(number):\n    return times(number)\n"
+    )
+    spec = importlib.util.spec_from_file_location("dpopt.part_kernels", part)
+    assert spec is not None
+    assert spec.loader is not None
+    for factor in (2, 3):
+        stamp_of.cache_clear()
+        part.write_text(
+            "from dpopt.compilation import part\n\n\n"
+            f"@part\ndef times(number):\n    return {factor} * number\n"
+        )
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "dpopt.part_kernels", module)
+        spec.loader.exec_module(module)
+        for _ in range(2):  # the second time from disk
+            product = runpy.run_path(str(source))["product"]
+            assert product(7) == 7 * factor
+        assert sum(product.stats.cache_hits.values()) == 1
+    stamp_of.cache_clear()
