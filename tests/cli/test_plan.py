@@ -193,7 +193,7 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
 
     result = call("plan", *public, *SMALL, "--plan-by", "simulation", "--json", "--details")
     assert result.exit_code == 0
-    assert result.stderr.splitlines()[0] == "simulating candidate 1 of 12"
+    assert "simulating candidate 1 of 12" in result.stderr.splitlines()
     assert json.loads(result.stdout)["plan"]["chosen_by"].startswith("least simulated largest error")
 
 
