@@ -285,8 +285,10 @@ class ColumnFigures:
         places = np.searchsorted(upto, np.array([0.25, 0.5, 0.75]) * upto[-1] * (1 - 1e-12))
         first, middle, third = ordered[places].tolist()
         mean = float(np.average(values[known], weights=weights[known]))
-        variance = float(np.average((values[known] - mean) ** 2, weights=weights[known]))
-        return cls(mean, (first, middle, third), missing / (total + missing), sqrt(variance / total))
+        apart = values[known] - mean
+        largest = float(np.abs(apart).max()) or 1.0  # taken out first, so that no square overflows
+        deviation = largest * sqrt(float(np.average((apart / largest) ** 2, weights=weights[known])) / total)
+        return cls(mean, (first, middle, third), missing / (total + missing), deviation)
 
 
 @dataclass(frozen=True, slots=True)

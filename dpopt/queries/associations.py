@@ -53,6 +53,8 @@ def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | No
         return None
     rows, columns = known.sum(axis=1), known.sum(axis=0)
     first, second = first - rows @ first / total, second - columns @ second / total
+    # Divided by the largest, so that no square overflows.
+    first, second = (apart / max(float(np.abs(apart).max()), 1e-300) for apart in (first, second))
     variances = float(rows @ first**2) * float(columns @ second**2)
     return float(first @ known @ second) / sqrt(variances) if variances > 0 else None
 
@@ -121,7 +123,8 @@ class PairSums:
             return None
         sums = self.first[one, other], self.first[other, one]
         parts = [
-            float(self.squares[a, b]) - float(s) ** 2 / number
+            float(self.squares[a, b])
+            - float(s) * float(s) / number  # as a power it would raise where it overflows
             for a, b, s in ((one, other, sums[0]), (other, one, sums[1]))
         ]
         rounding = [1e-12 * float(self.squares[a, b]) for a, b in ((one, other), (other, one))]

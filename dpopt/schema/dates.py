@@ -38,7 +38,8 @@ def date_pattern(form: str) -> str | None:
     """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
 
     A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it. %y, two
-    digits from 1930 on, may stand for %Y; %b (Jan) or %B (January) for %m. Every other sign stands for itself.
+    digits from 1930 on, may stand for %Y; %b (Jan) or %B (January) for %m. Every other sign stands for itself. Where digits
+    follow digits with nothing between them, each part has all of its digits.
     """
     parts = re.split(r"%(.)", form)
     named = [_SAME.get(part, part) for part in parts[1::2]]
@@ -53,6 +54,8 @@ def date_pattern(form: str) -> str | None:
     pieces = [
         rf"(?P<{part}>{_PARTS[part]})" if place % 2 else re.escape(part) for place, part in enumerate(parts)
     ]
+    if re.search("%[^bB]%[^bB]", form):  # nothing divides their digits: "1112024" may be two days
+        pieces = [piece.replace("{1,2}", "{2}") for piece in pieces]
     return "^" + "".join(pieces) + "$"
 
 
@@ -79,7 +82,7 @@ def date_number(text: str, form: str) -> float:
     >>> date_number("02-01-1970", "%d-%m-%Y")
     86400.0
     """
-    match = re.match(date_pattern(form) or "$^", text, re.ASCII)
+    match = re.fullmatch(date_pattern(form) or "$^", text, re.ASCII)
     if match is None:
         raise ValueError(text)
     found = {}

@@ -19,7 +19,10 @@ from dpopt.schema.dates import UNITS, cut_off, first_and_last
 _Numbers = NDArray[np.float64]
 _FINEST = {"%S": "seconds", "%M": "minutes", "%H": "hours", "%d": "days"}
 _OUT_OF_THE_WAY = (1e300, 2e300)  # where no missing text is
-_DIGITS, _ROUNDED = 9, 1e6  # of differences between numbers up to here, so that 0.3 - 0.1 is 0.2
+_DIGITS, _MOST_DIGITS = (
+    14,
+    300,
+)  # after the first one of the larger number: so 0.3 - 0.1 is 0.2, however small the numbers are
 
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
@@ -108,8 +111,9 @@ def length(since: _Numbers, until: _Numbers, form: str | None, unit: str | None)
     """
     if form is None or unit is None:
         with np.errstate(all="ignore"):
-            apart = until - since
-            return np.asarray(np.where(np.abs(apart) < _ROUNDED, np.round(apart, _DIGITS), apart))
+            apart, largest = until - since, np.maximum(np.abs(since), np.abs(until))
+            up = 10.0 ** np.clip(_DIGITS - np.floor(np.log10(largest)), 0, _MOST_DIGITS)
+            return np.asarray(np.where(np.isfinite(apart), np.round(apart * up) / up, apart))
     return (cut_off(until, form) - cut_off(since, form)) / UNITS[unit]
 
 
@@ -134,8 +138,13 @@ def add_lengths(
     for place, base in lengths(attributes):
         form, unit = as_in_files(attributes, base).date_format, attributes[place].unit
         if form is None or unit is None:
-            digits, found[place] = as_in_files(attributes, place).decimals, of(base) + of(place)
-            found[place] = found[place] if digits is None else np.round(found[place], digits)
+            digits, since, apart = as_in_files(attributes, place).decimals, of(base), of(place)
+            found[place] = since + apart
+            if (
+                digits is not None
+            ):  # rounded where both have so few digits: else a sum could come to lie before its start
+                few = (np.round(since, digits) == since) & (np.round(apart, digits) == apart)
+                found[place] = np.where(few, np.round(found[place], digits), found[place])
         else:
             later = cut_off(of(base), form) + UNITS[unit] * of(place)
             found[place] = cut_off(np.clip(later, *first_and_last(form)), form)

@@ -28,6 +28,7 @@ from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading, parse_on_invalid
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.queries.associations import correlation
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.counting.kernels import shares_on_records
@@ -303,5 +304,11 @@ def test_numbers_are_those_in_the_file_of_the_rows_that_are_counted_and_beside_t
 def test_numbers_of_a_data_frame_are_read_too_and_of_codes_there_are_none() -> None:
     frame = pd.DataFrame({"age": [3, None, 60], "pay": [0.5, 2.5, 3.0], "town": ["north"] * 3})
     assert numeric_figures(read_table(frame, PEOPLE)).columns["pay"].mean == 2.0
+    wide = tuple(Attribute(name, AttributeKind.NUMERIC, edges=(0, 1, 1e300)) for name in ("age", "pay"))
+    huge = pd.DataFrame({"age": [0, 1e300, 2e299], "pay": [1e300, 0.0, 0.0]})
+    found = numeric_figures(read_table(huge, Schema(wide)), [("age", "pay")])
+    assert found.columns["age"].sampling == pytest.approx(1e300 * np.std([0, 1, 0.2]) / 3**0.5)
+    assert found.correlations == {("age", "pay"): None}  # squares overflow, and nothing is made up
+    assert correlation(wide[0], wide[1], np.eye(2) / 2) == pytest.approx(1)
     codes = PrivateDataset.from_codes(PEOPLE, [np.zeros(3, dtype=np.uint8)] * 3)
     assert numeric_figures(codes) == NonPrivateNumbers()

@@ -83,6 +83,28 @@ def test_numbers_have_lengths_whatever_the_decimal_mark(tmp_path: Path) -> None:
     assert codes(tmp_path / "t.csv", Schema((net, tax)), **how) == [(0, 1), (0, 0)]
     huge = pd.DataFrame({"net": [1.0, -1e308], "gross": [1.0, 1e308]})
     assert codes(huge, Schema((net, tax)), on_invalid=OnInvalid.CLIP | OnInvalid.DROP) == [(0, 0), (0, 1)]
+    small = Schema((net, replace(tax, edges=(0, 3e-10, 1), representatives=())))
+    assert codes(pd.DataFrame({"net": [1e-10, 0.0], "gross": [4.5e-10, 2e-10]}), small) == [(0, 1), (0, 0)]
+
+
+def test_a_length_like_the_missing_text_is_none_that_is_missing() -> None:
+    start = Attribute("start", NUMERIC, edges=(0, 9), missing="-7")
+    end = Attribute("end", NUMERIC, edges=(0, 5, 9), missing="-7", after="start")
+    rows = pd.DataFrame({"start": ["8", "1", "-7"], "end": ["1", "-7", "1"]})
+    assert codes(rows, Schema((start, end)), on_invalid=OnInvalid.CLIP) == [(0, 0), (0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_a_sum_is_never_rounded_below_its_start(digits: int) -> None:
+    start = Attribute("start", NUMERIC, edges=(0, 0.25), decimals=1)
+    end = Attribute("end", NUMERIC, edges=(0, 0.002), decimals=digits, after="start")
+    both = Schema((start, end))
+    (row,) = records_table(both, np.zeros((1, 2), dtype=np.int32), None, "weight").to_pylist()
+    assert row["start"] == 0.125 <= row["end"]
+    drawn = {0: np.array([0.1]), 1: np.array([0.2])}
+    assert records_table(both, np.zeros((1, 2), dtype=np.int32), None, "weight", drawn).to_pylist() == [
+        {"start": 0.1, "end": 0.3}
+    ]
 
 
 def test_what_is_no_length_is_said_or_becomes_what_the_reading_says() -> None:

@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dpopt.errors import SchemaError
+from dpopt.private.readers.domain_codes import parse_dates
 from dpopt.private.readers.read_table import read_table
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.table_output import write_records
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.dates import date_number
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
@@ -303,6 +306,27 @@ def test_dates_are_numbers_that_are_written_in_their_form() -> None:
     assert written["reading"] == {"separator": ";"}
     assert Schema.from_json(json.loads(json.dumps(written))) == schema
     assert pickle.loads(pickle.dumps(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "day"),
+    [
+        ("%d%m%Y", "01112024", "2024-11-01"),
+        ("%d%m%Y", "1112024", None),  # the 1st of November or the 11th of January
+        ("%d%b%y", "1Nov24", "2024-11-01"),
+        ("%Y-%m-%d", "2024-11-1\n", None),
+    ],
+)
+def test_a_text_is_one_date_or_none_alike_in_schemas_and_tables(
+    form: str, text: str, day: str | None
+) -> None:
+    numbers, readable = parse_dates(pa.array([text]), form)
+    assert readable.tolist() == [day is not None]
+    if day is None:
+        with pytest.raises(ValueError, match=text.strip()):
+            date_number(text, form)
+    else:
+        assert numbers[0] == date_number(text, form) == date_number(day, "%Y-%m-%d")
 
 
 def test_representatives_of_dates_are_dates_of_their_form() -> None:

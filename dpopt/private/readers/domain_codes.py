@@ -35,8 +35,9 @@ class NumericCodes:
         self._integer = attribute.integer
         self.date_format = attribute.date_format
         self._clip = OnInvalid.CLIP in policy
-        self._missing = attribute.missing
-        self._missing_number = _finite_number(attribute.missing) if attribute.date_format is None else None
+        # What is missing in a file is an empty length: the declared text is one of the file, no length.
+        self._missing = attribute.missing if attribute.after is None else None
+        self._missing_number = _finite_number(self._missing) if attribute.date_format is None else None
         self.null_code = _null_code(attribute)
 
     def numbers(self, numbers: NDArray[np.float64]) -> Coded:
