@@ -310,7 +310,7 @@ class Budget(Shown):
         if epsilon is not None and epsilon > LARGE_EPSILON:
             message = (
                 f"{self.describe()} promises next to nothing: neighbouring tables may be distinguished nearly surely. "
-                f"Epsilon near 1 is a strong guarantee, and above {LARGE_EPSILON:g} hardly one; give a smaller budget, "
+                f"Epsilon 1 protects well, and 3 promises almost nothing already; give a smaller budget, "
                 "unless the table may be published as it is"
             )
             warn(PrivacyWarning(message))

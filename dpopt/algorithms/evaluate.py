@@ -20,11 +20,12 @@ from dpopt.algorithms.evaluation import (
     difference_off,
     score_sheet,
     unseen_sheet,
+    weakest_groups,
     weakest_sheet,
 )
 from dpopt.algorithms.release import read_again, read_by
 from dpopt.algorithms.replay import load
-from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.algorithms.synthetic_release import SyntheticRelease, written_table
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
 from dpopt.private.engines.open_dataset import MEMORY
@@ -42,7 +43,7 @@ from dpopt.private.readers.read_binary_table import AnyBinaryTable
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
-from dpopt.queries.associations import PairSums
+from dpopt.queries.associations import PairSums, group_sums
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
@@ -148,7 +149,8 @@ def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[floa
         if judged.records is not None and are_numbers(schema, two)
     }
     pairs = list(dict.fromkeys([*neighbours, *of_numbers.values()]))
-    real, figures = numeric_figures(dataset, pairs), judged.figures(pairs)
+    groups = group_columns(schema) if judged.records is not None else []
+    real, figures = numeric_figures(dataset, pairs, groups), judged.figures(pairs, groups)
     columns = {
         name: {"real": encode(one), "synthetic": encode(figures.columns[name])}
         for name, one in real.columns.items()
@@ -184,7 +186,9 @@ def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[floa
     measure = "correlation" if known else "correlation of bins"
     found = replace(
         found,
-        weakest=weakest_sheet(schema, twos, columns, differences, measure),
+        weakest=weakest_sheet(
+            schema, twos, columns, differences, weakest_groups(schema, groups, real, figures), measure
+        ),
         scores=score_sheet(schema, ones, twos),
         unseen=unseen_sheet(schema, ones, twos),
     )
@@ -256,7 +260,7 @@ class _Judged:
     queries: Clauses | MarginalSet
     answers: Mapping[str, Answers | TableAnswers]
     records: RecordAnswers | TableAnswers | None
-    figures: Callable[[Sequence[tuple[str, str]]], NonPrivateNumbers]
+    figures: Callable[[Sequence[tuple[str, str]], Sequence[int]], NonPrivateNumbers]
 
     @classmethod
     def of_release(cls, finished: SyntheticRelease) -> _Judged:
@@ -286,16 +290,31 @@ class _Judged:
             workload.queries,
             answers,
             own,
-            lambda pairs: numeric_figures(own.dataset, pairs),
+            lambda pairs, groups: numeric_figures(own.dataset, pairs, groups),
         )
 
 
-def figures_of_records(finished: SyntheticRelease, pairs: Sequence[tuple[str, str]]) -> NonPrivateNumbers:
-    """Return mean and quartiles of the numbers of synthetic records, and how pairs of columns go together; public values."""
+def figures_of_records(
+    finished: SyntheticRelease, pairs: Sequence[tuple[str, str]], groups: Sequence[int] = ()
+) -> NonPrivateNumbers:
+    """Return figures of the numbers of synthetic records as `numeric_figures` those of a table; public values."""
     numbers = {} if finished.synthetic is None else finished.numbers()
     columns = {name: ColumnFigures.of(*column) for name, column in numbers.items()}
+    grouped: dict[str, NDArray[np.float64]] = {}
+    if groups and numbers:
+        records, _ = written_table(finished.job, finished.written)
+        starts = np.cumsum([0, *finished.record_schema.sizes[list(groups)]])
+        within = [start + records[:, place] for start, place in zip(starts, groups, strict=False)]
+        values, (weights, *_) = zip(*numbers.values(), strict=True)
+        grouped = dict(
+            zip(
+                numbers,
+                np.moveaxis(group_sums(np.stack(values), weights, within, int(starts[-1])), 1, 0),
+                strict=True,
+            )
+        )
     if not pairs or not numbers:
-        return NonPrivateNumbers(columns=columns)
+        return NonPrivateNumbers(columns=columns, groups=grouped)
     names = list(dict.fromkeys(chain.from_iterable(pairs)))
     schema = finished.job.schema
     asked = [schema.attributes[schema.index(name)] for name in names]
@@ -306,6 +325,7 @@ def figures_of_records(finished: SyntheticRelease, pairs: Sequence[tuple[str, st
         columns=columns,
         differences={pair: sums.difference(*two) for pair, two in both.items()},
         correlations={pair: sums.correlation(*two) for pair, two in both.items()},
+        groups=grouped,
     )
 
 
@@ -330,6 +350,16 @@ def compared_columns(schema: Schema) -> tuple[list[tuple[int, ...]], list[tuple[
     places, sizes = range(min(len(schema), MOST_COLUMNS)), schema.sizes
     return [(place,) for place in places], [
         pair for pair in combinations(places, 2) if int(sizes[pair[0]]) * int(sizes[pair[1]]) <= CELLS
+    ]
+
+
+def group_columns(schema: Schema) -> list[int]:
+    """Return the columns within whose values means of numbers are compared; those with too many values are left out."""
+    numbers = sum(one.kind is AttributeKind.NUMERIC for one in schema.attributes)
+    return [
+        place
+        for place, one in enumerate(schema.attributes[:MOST_COLUMNS])
+        if one.kind is not AttributeKind.NUMERIC and one.size * numbers <= CELLS
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,23 +13,31 @@ import numpy as np
 from dpopt.files.codec import encode
 from dpopt.html_pages.shown import Shown
 from dpopt.private.evaluation import NonPrivateNumbers
-from dpopt.private.marginal_comparison import MOST_UNSEEN, NonPrivateMarginal
+from dpopt.private.marginal_comparison import LEAST_GROUP, MOST_UNSEEN, NonPrivateMarginal
 from dpopt.private.readers.table_reading import OnInvalid
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.schema import Schema
 
 NOTE = "NOT private: computed from the exact answers; keep it with the table"
 ADVICE = (
-    "Tell readers not to rely on figures like these. If they need them, fewer queries beside that pair (--workload), {}or a "
-    "larger epsilon keep them better in a next release, which costs privacy again."
+    "Tell readers not to rely on figures like these. A next release, which costs privacy again, keeps them better with fewer "
+    "columns or counts (--workload), {}or a larger epsilon."
 )
 LOWER_END = "an upper end as low as is publicly known, "
 NAMED = 3
 """Weakest figures of a kind that are named: the first one, and others that are bad by themselves."""
 NOTABLE = 2.0
 """Sampling errors that a mean may be off, and be as good as that of another sample of the same population."""
-BAD = {"pairs": 0.1, "means": 3.0, "differences": 0.1, "shares": 0.1}
-"""From how far off on a figure is bad: of a correlation or Cramer's V, per cent, part of the difference, of a share."""
+KINDS = {
+    "correlations": ("weakest correlation", 0.1),
+    "pairs": ("weakest dependence", 0.1),
+    "means": ("weakest mean", 3.0),
+    "group_means": ("weakest mean within a group", 0.1),
+    "differences": ("weakest difference", 0.1),
+    "shares": ("weakest share", 0.1),
+}
+"""What figures are called, and from how far off on one is bad: of a correlation or Cramer's V, per cent, part of the spread
+(standard deviation) of the column, part of the difference, of a share."""
 CRAMERS_V = "Cramer's V"
 Found = Mapping[str, Any]
 """One figure, as in the JSON form."""
@@ -43,9 +51,12 @@ class Weakest(Shown):
     ----------
     pairs
         Associations of pairs of columns: "columns", "measure" (correlation of the numbers, "correlation of bins" where
-        there are codes alone, or Cramer's V), "real", "synthetic".
+        there are codes alone, or Cramer's V), "real", "synthetic". First those of numbers, then the others, at most three each.
     means
         "column", "real", "synthetic", "sampling_errors", "percent" (None where the real one is 0).
+    group_means
+        Means of the numbers of a "column" in a "group" as for shares: "rows" with a number, "real", "synthetic", "spreads" (how
+        far off, in standard deviations of the column). One for each pair of columns.
     differences
         Of columns that a rule orders, as `Evaluation.differences`.
     shares
@@ -58,6 +69,7 @@ class Weakest(Shown):
 
     pairs: tuple[Found, ...]
     means: tuple[Found, ...]
+    group_means: tuple[Found, ...]
     differences: tuple[Found, ...]
     shares: tuple[Found, ...]
     words: tuple[str, ...]
@@ -163,10 +175,10 @@ class Evaluation(Shown):
 
     @property
     def words(self) -> list[str]:
-        """What was changed and what is weakest, in words; to be read first."""
+        """What is weakest and what was changed, in words; to be read first."""
         changed = [] if self.changed is None else self.changed["words"]
         weakest = None if self.weakest is None or not self.weakest.words else self.weakest
-        return [*changed, *(() if weakest is None else (*weakest.words, weakest.advice))]
+        return [*(() if weakest is None else (*weakest.words, weakest.advice)), *changed]
 
     def _said(self) -> Iterable[str]:
         errors = f"mean error={self.mean_error:.2g}", f"largest error={self.max_error:.2g}"
@@ -257,6 +269,7 @@ def weakest_sheet(
     pairs: Sequence[NonPrivateMarginal],
     columns: Mapping[str, Any],
     differences: Sequence[Found],
+    groups: Sequence[Found],
     measure: str = "correlation",
 ) -> Weakest:
     """Return the associations, means, differences, and shares within groups that are furthest off, real beside synthetic.
@@ -271,23 +284,31 @@ def weakest_sheet(
         the largest percentage is taken; where there are none, that with the most sampling errors.
     differences
         Mean differences of ordered columns, the one that is furthest off first.
+    groups
+        Means within groups, as of `weakest_groups`.
     measure
         What the correlations of the pairs are called.
     """
+    associations = _of_pairs(schema, pairs, measure)
     found: dict[str, list[tuple[float, Any]]] = {
-        "pairs": _of_pairs(schema, pairs, measure),
+        "correlations": [one for one in associations if one[1]["measure"] != CRAMERS_V],
+        "pairs": [one for one in associations if one[1]["measure"] == CRAMERS_V],
         "means": _of_means(columns),
+        "group_means": [(one["spreads"], one) for one in groups],
         "differences": [(difference_off(one), one) for one in differences],
         "shares": _of_shares(schema, pairs),
     }
     named: dict[str, tuple[Found, ...]] = {
-        kind: tuple(one for place, (far, one) in enumerate(some[:NAMED]) if not place or far >= BAD[kind])
+        kind: tuple(
+            one for place, (far, one) in enumerate(some[:NAMED]) if not place or far >= KINDS[kind][1]
+        )
         for kind, some in found.items()
     }
-    decided = {name for one in named["pairs"][:1] for name in one["columns"]}
+    decided = {name for one in named["correlations"][:1] for name in one["columns"]}
     decided |= {one["column"] for one in named["means"][:1]}
     skewed = any(_is_skewed(columns[name]["real"]) for name in decided & columns.keys())
     words = tuple(_in_words(kind, some) for kind, some in named.items() if some)
+    named["pairs"] = named.pop("correlations") + named["pairs"]
     return Weakest(**named, words=words, advice=ADVICE.format(LOWER_END if skewed else ""))
 
 
@@ -350,6 +371,48 @@ def _of_shares(schema: Schema, pairs: Sequence[NonPrivateMarginal]) -> list[tupl
     return sorted(shares, key=lambda one: -one[0])
 
 
+def weakest_groups(
+    schema: Schema, groups: Sequence[int], real: NonPrivateNumbers, own: NonPrivateNumbers
+) -> list[Found]:
+    """Return the means within groups that are furthest off, against the spread of their column; one for a pair of columns."""
+    names = [name for name in real.groups if name in own.groups and real.columns[name].sampling]
+    if not groups or not names:
+        return []
+    (rows, sums), (own_rows, own_sums) = (
+        np.stack([one.groups[name] for name in names], axis=1) for one in (real, own)
+    )
+    spread = [
+        (real.columns[name].sampling or 0) * sqrt((1 - real.columns[name].missing) * real.counted)
+        for name in names
+    ]
+    large = (rows >= max(LEAST_GROUP[0], LEAST_GROUP[1] * real.counted)) & (own_rows > 0)
+    means, own_means = (
+        np.divide(total, number, out=np.zeros_like(total), where=large)
+        for total, number in ((sums, rows), (own_sums, own_rows))
+    )
+    off = np.abs(means - own_means) / np.array(spread)[:, None]
+    starts = np.cumsum([0, *schema.sizes[list(groups)]])
+    found: dict[tuple[int, int], Found] = {}
+    for cell in np.argsort(-off, axis=None, kind="stable").tolist():
+        number, code = divmod(cell, off.shape[1])
+        place = int(np.searchsorted(starts, code, side="right")) - 1
+        if len(found) == NAMED or not large[number, code]:
+            break
+        group = schema.attributes[groups[place]]
+        found.setdefault(
+            (number, place),
+            {
+                "column": names[number],
+                "group": {"column": group.name, "value": group.label(code - int(starts[place]))},
+                "rows": int(rows[number, code]),
+                "real": float(means[number, code]),
+                "synthetic": float(own_means[number, code]),
+                "spreads": float(off[number, code]),
+            },
+        )
+    return list(found.values())
+
+
 def difference_off(one: Found) -> float:
     """Return how far the mean difference of ordered columns is off, as a part of it."""
     return float(abs(one["synthetic"] - one["real"]) / max(abs(one["real"]), 1e-9))
@@ -367,7 +430,7 @@ def _in_words(kind: str, found: Sequence[Found]) -> str:
     """Return a line on the figures of a kind: the first one in full, the others after it."""
     (what, real, own, remark), *others = (_figure(kind, one) for one in found)
     then = "; ".join(f"{what}, {real} and {own}" for what, real, own, _ in others)
-    return f"weakest {kind[:-1]}: {what}, {real} in the table, {own} in the release{remark}" + (
+    return f"{KINDS[kind][0]}: {what}, {real} in the table, {own} in the release{remark}" + (
         f"; then {then}" if then else ""
     )
 
@@ -375,9 +438,13 @@ def _in_words(kind: str, found: Sequence[Found]) -> str:
 def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
     """Return what a figure is of, its real and its synthetic value, and a remark."""
     both = one["real"], one["synthetic"]
-    if kind == "pairs":
-        measure = "dependence" if one["measure"] == CRAMERS_V else one["measure"]
-        return " x ".join(one["columns"]), f"{measure} {both[0]:.2f}", f"{both[1]:.2f}", ""
+    if kind in ("correlations", "pairs"):
+        bins = " of bins" if one["measure"].endswith("bins") else ""
+        return " x ".join(one["columns"]) + bins, f"{both[0]:.2f}", f"{both[1]:.2f}", ""
+    if kind == "group_means":
+        group = f"{one['group']['column']} = {one['group']['value']}"
+        what = f"{one['column']} among {group} ({one['rows']:,} rows)"
+        return what, f"{both[0]:,.6g}", f"{both[1]:,.6g}", ""
     if kind == "means":
         percent = "" if one["percent"] is None else f"{one['percent']:+.1f} %, "
         remark = f" ({percent}{one['sampling_errors']:.1f} times what chance would do)"

@@ -39,7 +39,7 @@ class PlanTerms:
     """What a plan depends on, beside schema, workload, number of records and the options of an algorithm."""
 
     epsilon: Annotated[
-        float | None, "Privacy budget epsilon: near 1 is strong, above 20 hardly protects."
+        float | None, "Privacy budget epsilon: 1 protects well, 3 promises almost nothing."
     ] = None
     delta: Annotated[
         float | None,

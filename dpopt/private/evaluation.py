@@ -309,6 +309,9 @@ class NonPrivateNumbers:
     differences, correlations : dict
         Of pairs of columns that were asked for: the mean of the second less the first, and Pearson's correlation, over records
         that have both.
+    groups : dict
+        Of each column as in `columns`, where groups were asked for: (2, g), how many records of each value of the grouping
+        columns, one column after another, have a number, and the sums of the numbers.
     """
 
     rows: int = 0
@@ -318,9 +321,12 @@ class NonPrivateNumbers:
     changed: Mapping[str, tuple[int, float | str | None]] = field(default_factory=dict)
     differences: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
     correlations: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
+    groups: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
-def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = ()) -> NonPrivateNumbers:
+def numeric_figures(
+    dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = (), groups: Sequence[int] = ()
+) -> NonPrivateNumbers:
     """Return mean and quartiles of each numeric column of a table: exact, not private, for the owner only.
 
     Numbers are those of the file, whatever the reading makes of them. Nothing is returned for records that were given as codes.
@@ -329,18 +335,23 @@ def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = 
     ----------
     pairs
         Names of numeric columns whose mean difference and correlation are asked for.
+    groups
+        Positions of other columns within whose values sums of all numbers are asked for.
     """
     again = readable_again(dataset)
     if again is None:
         return NonPrivateNumbers()
     attributes, replaces = dataset._schema.attributes, OnInvalid.OTHER in again._how.repairs
     numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
-    others = [place for place in range(len(attributes)) if replaces and place not in set(numeric)]
+    others = [place for place in range(len(attributes)) if replaces and place not in set(numeric)] or (
+        list(groups) if numeric else []
+    )
     if not numeric and not others:
         return NonPrivateNumbers()
     names = [attributes[place].name for place in numeric]
     joint = [names.index(name) for name in dict.fromkeys(name for pair in pairs for name in pair)]
-    held, replaced, sums = again._numbers(numeric, others, joint)
+    within = [others.index(place) for place in groups] if numeric else []
+    held, replaced, sums, grouped = again._numbers(numeric, others, joint, within)
     columns: dict[str, ColumnFigures] = {}
     changed: dict[str, tuple[int, float | str | None]] = {}
     for place, ((file, counted), numbers) in zip(numeric, held, strict=True):
@@ -365,6 +376,11 @@ def numeric_figures(dataset: PrivateDataset, pairs: Sequence[tuple[str, str]] = 
         changed,
         {pair: sums.difference(*two) for pair, two in both.items()},
         {pair: sums.correlation(*two) for pair, two in both.items()},
+        {
+            attributes[place].measured: grouped[:, number]
+            for number, place in enumerate(numeric)
+            if groups and attributes[place].date_format is None
+        },
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
 
@@ -57,6 +58,37 @@ def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | No
     first, second = (apart / max(float(np.abs(apart).max()), 1e-300) for apart in (first, second))
     variances = float(rows @ first**2) * float(columns @ second**2)
     return float(first @ known @ second) / sqrt(variances) if variances > 0 else None
+
+
+def group_sums(
+    values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.integer]], size: int
+) -> Numbers:
+    """Return how many records with a number each group has, and the sums of their numbers, for all columns at once.
+
+    Parameters
+    ----------
+    values : (p, n)
+        Numbers of p columns; NaN is left aside.
+    weights : (n,)
+    groups
+        Each (n,): the group of every record by one more column, numbered from 0 over all of them.
+    size : int
+        Number g of groups.
+
+    Returns
+    -------
+    (2, p, g) float64 array
+
+    Examples
+    --------
+    >>> ages = np.array([[20.0, 40.0, np.nan]])
+    >>> group_sums(ages, np.ones(3), [np.array([0, 0, 1])], 2).tolist()
+    [[[2.0, 0.0]], [[60.0, 0.0]]]
+    """
+    known = np.isfinite(values)
+    parts = np.stack([known * weights, np.where(known, values, 0.0) * weights])
+    places, each = np.concatenate(groups), len(groups)
+    return np.stack([[np.bincount(places, np.tile(column, each), size) for column in part] for part in parts])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

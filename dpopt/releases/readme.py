@@ -100,7 +100,8 @@ def two_way_in_words(statement: Mapping[str, Any]) -> list[str]:
     error, rows = (_two_digits(found["count_error"] / part) for part in (1, TOLERABLE))
     said = (
         f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
-        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} points."
+        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} points. "
+        "Means within groups lean towards the mean of all, in large groups too: differences between groups come out smaller."
     )
     return [said]
 

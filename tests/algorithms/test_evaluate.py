@@ -194,10 +194,11 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     table = pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "c": ["no", "no", "yes", "yes"]})
     rows = table.assign(y=[0, 1, 0, 1], c=["no", "yes", "no", "yes"])
     found = weakest(rows, table, c, x, y)
-    assert found.words[0] == (
-        "weakest pair: c x x, dependence 1.00 in the table, 0.00 in the release; then x x y, correlation 1.00 and 0.00"
+    assert found.words[:2] == (
+        "weakest correlation: x x y, 1.00 in the table, 0.00 in the release",
+        "weakest dependence: c x x, 1.00 in the table, 0.00 in the release",
     )
-    assert [one["measure"] for one in found.pairs] == ["Cramer's V", "correlation"]
+    assert [one["measure"] for one in found.pairs] == ["correlation", "Cramer's V"]
     table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
     off, mean = pytest.approx(3 / (3 / 4) ** 0.5), {"column": "a", "real": 2, "synthetic": 5, "percent": 150}
     found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
@@ -330,6 +331,36 @@ def test_differences_of_ordered_columns_and_shares_within_groups_are_named() -> 
         "weakest difference: came to left, 5 days in the table, 40 in the release",
         f"weakest share: answer = {share['value']['value']} among group = b (200 rows), {shares}",
     ]
+
+
+def test_means_within_groups_are_those_of_the_files_numbers_and_of_large_groups_alone() -> None:
+    """Ages of 200 a are 61 and become 21, of 99 c they are 1 and become 9; a group that did not fit counts as b."""
+    age = Attribute("age", AttributeKind.NUMERIC, edges=(0, 50, 100), missing="")
+    group = Attribute("group", AttributeKind.CATEGORICAL, ("a", "b", "c"), other="b")
+    groups = ["a"] * 200 + ["b"] * 500 + ["pilot"] * 100 + ["c"] * 99 + ["a"]
+    ages = [61.0] * 200 + [31] * 500 + [40] * 100 + [1] * 99 + [None]
+    table = pd.DataFrame({"age": ages, "group": groups})
+    rows = table.assign(
+        age=[21.0] * 200 + [31] * 600 + [9] * 100, group=["a"] * 200 + ["b"] * 600 + ["c"] * 100
+    )
+    reading = TableReading(on_invalid="other")
+    found = evaluate(rows, table, schema=Schema((age, group)), reading=reading).weakest
+    assert found is not None
+    (worst,) = found.group_means
+    spread = np.nanstd(table["age"])
+    assert worst == {
+        "column": "age",
+        "group": {"column": "group", "value": "a"},
+        "rows": 200,
+        "real": 61,
+        "synthetic": 21,
+        "spreads": pytest.approx(40 / spread),
+    }
+    line = "weakest mean within a group: age among group = a (200 rows), 61 in the table, 21 in the release"
+    assert line in found.words
+    others = table[table["group"] != "a"]
+    (worst,) = weakest(rows[rows["group"] != "a"], others.replace("pilot", "b"), age, group).group_means
+    assert (worst["group"]["value"], worst["rows"], worst["real"]) == ("b", 600, 32.5)
 
 
 @pytest.mark.parametrize("asked", ["marginals:2", "conjunctions:2,count=40,seed=1"])

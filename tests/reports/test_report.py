@@ -90,7 +90,7 @@ def test_the_owners_page_says_so_on_screen_and_on_every_sheet(pages: tuple[str, 
 
 def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str]) -> None:
     begin = pages[1].index('<section id="glance">')
-    assert begin < pages[1].index("weakest pair: ") < pages[1].index('<section id="spent">')
+    assert begin < pages[1].index("weakest dependence: ") < pages[1].index('<section id="spent">')
     assert "weakest" not in pages[0]
 
 

@@ -23,7 +23,7 @@ from dpopt.private.readers.read_table import ReadFrom, refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import BATCH_ROWS, TableSource, WatchedFiles, column_positions
 from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Progress, least_dtype, number_of
-from dpopt.queries.associations import PairSums
+from dpopt.queries.associations import PairSums, group_sums
 from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
 
@@ -201,9 +201,13 @@ class TableInFiles(PrivateDataset):
         )
 
     def _numbers(
-        self, attributes: Sequence[int], replaced: Sequence[int] = (), joint: Sequence[int] = ()
-    ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], list[int], PairSums]:
-        """Return the numbers of numeric attributes with how many records have each, and what pairs of them sum to.
+        self,
+        attributes: Sequence[int],
+        others: Sequence[int] = (),
+        joint: Sequence[int] = (),
+        groups: Sequence[int] = (),
+    ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], list[int], PairSums, NDArray[np.float64]]:
+        """Return the numbers of numeric attributes with how many records have each, and what pairs and groups sum to.
 
         Reads the table once, in this process.
 
@@ -211,10 +215,12 @@ class TableInFiles(PrivateDataset):
         ----------
         attributes
             Numeric ones.
-        replaced
+        others
             Others, of which the values that go to the bucket are counted.
         joint
             Positions in `attributes` whose pairs are summed.
+        groups
+            Positions in `others` within whose values all numbers are summed.
 
         Returns
         -------
@@ -224,33 +230,44 @@ class TableInFiles(PrivateDataset):
             Records whose value goes to the bucket.
         sums : PairSums
             Of the numbers in the file.
+        grouped
+            As `group_sums`, of the codes of each of the groups one after another.
         """
         from dpopt.private.readers.encode import FileEncoder
 
-        source, reader = self._reader(np.array([*attributes, *replaced]), FileEncoder)
+        source, reader = self._reader(np.array([*attributes, *others]), FileEncoder)
         encoders = [cast("FileEncoder", encoder) for encoder in reader.encoders]
         counts = [np.zeros(0, dtype=np.int64) for _ in encoders]
         centres = np.array([self._schema.attributes[attributes[place]].edges[0] for place in joint])
         sums = PairSums.of(np.zeros((len(joint), 0)), np.zeros(0), centres)
+        sizes = np.array([self._schema.attributes[place].size for place in others], dtype=np.int64)
+        starts = np.cumsum([0, *sizes[list(groups)]])
+        grouped = np.zeros((2, numeric := len(attributes), int(starts[-1])))
         for batch in reader.batches(BATCH_ROWS):
             for place, codes in enumerate(batch):
                 found = np.bincount(codes, minlength=counts[place].size)
                 found[: counts[place].size] += counts[place]
                 counts[place] = found
+            if groups:
+                held = np.stack([encoders[place].known()[0, batch[place]] for place in range(numeric)])
+                within = []
+                for place, start in zip(groups, starts[:-1], strict=True):
+                    codes, other = batch[numeric + place], self._schema.attributes[others[place]].other_code
+                    within.append(start + np.where(codes < sizes[place], codes, other or 0).astype(np.int64))
+                grouped += group_sums(held, np.ones(held.shape[1]), within, int(starts[-1]))
             if joint:
                 held = np.stack([encoders[place].known()[0, batch[place]] for place in joint])
                 sums += PairSums.of(held, np.ones(held.shape[1]), centres)
         self._check(source, reader)
-        numeric = len(attributes)
         numbers = [
             (encoder.known()[:, np.flatnonzero(found)], found[found > 0])
             for encoder, found in zip(encoders[:numeric], counts, strict=False)
         ]
-        sizes = [self._schema.attributes[place].size for place in replaced]
         return (
             numbers,
             [int(found[size:].sum()) for size, found in zip(sizes, counts[numeric:], strict=True)],
             sums,
+            grouped,
         )
 
     def _opened(self) -> TableSource:
