@@ -388,6 +388,10 @@ def test_numbers_fit_their_own_draft(numbers: list[float | None]) -> None:
     drafted(pa.array(numbers, pa.float32()))
 
 
+def test_few_short_floats_are_drafted_as_they_are_written() -> None:
+    assert attribute_of(pa.array([0.0] * 7 + [0.1], pa.float32())).values == (0, 0.1)
+
+
 @pytest.mark.parametrize(
     "name",
     [

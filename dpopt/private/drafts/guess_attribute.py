@@ -367,6 +367,8 @@ def _numeric(
     missing: str | None,
     limits: Limits,
 ) -> Guess:
+    import pyarrow as pa
+
     name = column.name
     if not (np.abs(numbers) <= _LARGEST).all():
         return _left_out(
@@ -387,6 +389,10 @@ def _numeric(
     known = np.isin(values, list(labelled))
     of_labels = integer and known.mean() > 0.5 and len({*labelled, *values.tolist()}) <= limits.max_values
     if values.size <= _few(values, rows, limits, integer=integer, coded=coded) or of_labels:
+        if pa.types.is_float32(
+            column.values.type
+        ):  # a release looks for the text of a value: 0.1, no 0.10000000149
+            values = np.array([float(text) for text in as_text(pa.array(values, pa.float32())).to_pylist()])
         every = sorted({*values.tolist(), *(labelled if of_labels else ())})
         wholes: tuple[Value, ...] = tuple(int(value) if value == int(value) else value for value in every)
         if not column.labels and wholes == (0, 1):
