@@ -30,7 +30,7 @@ NOTABLE = 2.0
 """Sampling errors that a mean may be off, and be as good as that of another sample of the same population."""
 KINDS = {
     "correlations": ("weakest correlation", 0.1),
-    "pairs": ("weakest dependence", 0.1),
+    "dependences": ("weakest dependence", 0.1),
     "means": ("weakest mean", 3.0),
     "group_means": ("weakest mean within a group", 0.1),
     "differences": ("weakest difference", 0.1),
@@ -49,9 +49,9 @@ class Weakest(Shown):
 
     Attributes
     ----------
-    pairs
-        Associations of pairs of columns: "columns", "measure" (correlation of the numbers, "correlation of bins" where
-        there are codes alone, or Cramer's V), "real", "synthetic". First those of numbers, then the others, at most three each.
+    correlations, dependences
+        Of pairs of columns: "columns", "measure" (of two columns of numbers "correlation", "correlation of bins" where there
+        are codes alone; of others Cramer's V), "real", "synthetic".
     means
         "column", "real", "synthetic", "sampling_errors", "percent" (None where the real one is 0).
     group_means
@@ -67,7 +67,8 @@ class Weakest(Shown):
     advice : str
     """
 
-    pairs: tuple[Found, ...]
+    correlations: tuple[Found, ...]
+    dependences: tuple[Found, ...]
     means: tuple[Found, ...]
     group_means: tuple[Found, ...]
     differences: tuple[Found, ...]
@@ -178,7 +179,7 @@ class Evaluation(Shown):
         """What is weakest and what was changed, in words; to be read first."""
         changed = [] if self.changed is None else self.changed["words"]
         weakest = None if self.weakest is None or not self.weakest.words else self.weakest
-        return [*(() if weakest is None else (*weakest.words, weakest.advice)), *changed]
+        return changed if weakest is None else [*weakest.words, *changed, weakest.advice]
 
     def _said(self) -> Iterable[str]:
         errors = f"mean error={self.mean_error:.2g}", f"largest error={self.max_error:.2g}"
@@ -292,7 +293,7 @@ def weakest_sheet(
     associations = _of_pairs(schema, pairs, measure)
     found: dict[str, list[tuple[float, Any]]] = {
         "correlations": [one for one in associations if one[1]["measure"] != CRAMERS_V],
-        "pairs": [one for one in associations if one[1]["measure"] == CRAMERS_V],
+        "dependences": [one for one in associations if one[1]["measure"] == CRAMERS_V],
         "means": _of_means(columns),
         "group_means": [(one["spreads"], one) for one in groups],
         "differences": [(difference_off(one), one) for one in differences],
@@ -308,7 +309,6 @@ def weakest_sheet(
     decided |= {one["column"] for one in named["means"][:1]}
     skewed = any(_is_skewed(columns[name]["real"]) for name in decided & columns.keys())
     words = tuple(_in_words(kind, some) for kind, some in named.items() if some)
-    named["pairs"] = named.pop("correlations") + named["pairs"]
     return Weakest(**named, words=words, advice=ADVICE.format(LOWER_END if skewed else ""))
 
 
@@ -438,7 +438,7 @@ def _in_words(kind: str, found: Sequence[Found]) -> str:
 def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
     """Return what a figure is of, its real and its synthetic value, and a remark."""
     both = one["real"], one["synthetic"]
-    if kind in ("correlations", "pairs"):
+    if kind in ("correlations", "dependences"):
         bins = " of bins" if one["measure"].endswith("bins") else ""
         return " x ".join(one["columns"]) + bins, f"{both[0]:.2f}", f"{both[1]:.2f}", ""
     if kind == "group_means":

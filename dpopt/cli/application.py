@@ -74,7 +74,6 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "multiline",
         "quotes",
         "no_header",
-        "on_invalid",
         "person",
         "rows_per_person",
     ),

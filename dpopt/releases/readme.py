@@ -197,6 +197,11 @@ def _loading(held: Mapping[str, Any]) -> list[str]:
     if name.endswith(".csv"):
         notes.append(
             _wrapped(
+                "Missing values are written as schema.json declares them under 'missing', such as -1: leave them out of means."
+            )
+        )
+        notes.append(
+            _wrapped(
                 'Codes such as 06108 lose their zeros where they are read as numbers: say dtype={"COLUMN": str} in Python, '
                 'colClasses = c(COLUMN = "character") in R.'
             )

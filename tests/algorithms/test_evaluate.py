@@ -198,7 +198,10 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
         "weakest correlation: x x y, 1.00 in the table, 0.00 in the release",
         "weakest dependence: c x x, 1.00 in the table, 0.00 in the release",
     )
-    assert [one["measure"] for one in found.pairs] == ["correlation", "Cramer's V"]
+    assert [one["measure"] for one in (*found.correlations, *found.dependences)] == [
+        "correlation",
+        "Cramer's V",
+    ]
     table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
     off, mean = pytest.approx(3 / (3 / 4) ** 0.5), {"column": "a", "real": 2, "synthetic": 5, "percent": 150}
     found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
@@ -214,12 +217,12 @@ def test_correlations_are_those_of_the_numbers_where_there_are_numbers() -> None
     """Within the bin from 1 to 9 x and y fall together, and their bins rise together."""
     x, y = (Attribute(name, AttributeKind.NUMERIC, edges=(0, 1, 9), missing="") for name in "xy")
     table = pd.DataFrame({"x": [0.0, 1, 9, None], "y": [0.5, 9, 1, 4]})
-    (pair,) = weakest(table.assign(y=[0.5, 1, 9, 4]), table, x, y).pairs
+    (pair,) = weakest(table.assign(y=[0.5, 1, 9, 4]), table, x, y).correlations
     expected = [np.corrcoef([0, 1, 9], second)[0, 1] for second in ([0.5, 9, 1], [0.5, 1, 9])]
     assert [pair["real"], pair["synthetic"]] == pytest.approx(expected)
     codes = read_table(table, Schema((x, y)))._columns
     coded = PrivateDataset.from_codes(Schema((x, y)), codes)
-    (pair,) = weakest(table.assign(y=[0.5, 1, 9, 4]), coded, x, y).pairs
+    (pair,) = weakest(table.assign(y=[0.5, 1, 9, 4]), coded, x, y).correlations
     assert (pair["measure"], pair["real"], pair["synthetic"]) == (
         "correlation of bins",
         pytest.approx(1),

@@ -124,7 +124,7 @@ def infer(
         others = [column.name for column in drafted.columns if column.name not in named]
         few = len(others) <= _MOST_LINES
         shown.print(
-            f"nothing to check: {visible(listed(others)) if few else counted(len(others), 'column')}",
+            f"no remark on: {visible(listed(others)) if few else counted(len(others), 'column')}",
             markup=False,
         )
     for note in drafted.notes:
@@ -156,7 +156,7 @@ def check(
     """
     from dpopt.algorithms.evaluation import changed_sheet
     from dpopt.private.evaluation import broken_rows, numeric_figures
-    from dpopt.private.readers.read_table import fit_of_table
+    from dpopt.private.readers.read_table import fit_of_table, unused_columns
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.finer import rough_differences
     from dpopt.schema.schema import Schema
@@ -174,9 +174,12 @@ def check(
         if rough is not None:
             console().print(f"note: {visible(rough)}")
         return
-    dataset, fit = fit_of_table(table, declared, reading.reading(declared))
+    how = reading.reading(declared)
+    dataset, fit = fit_of_table(table, declared, how)
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
+    if ignored := () if declared.is_binary else unused_columns(table, declared, how):
+        console().print(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}")
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     report_broken_rules(report, all_rows=fit.counted == fit.rows)
     if rough is not None:

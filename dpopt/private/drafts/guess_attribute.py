@@ -495,7 +495,7 @@ def _of_numbers(
         check.append(f"the wide top bin, {low} to {high}, holds {held} of the rows")
     limits = " and ".join(_grouped(edge) for edge in (shaped.edges[0], shaped.edges[-1]))
     inner = ", and all edges between them," if shaped.shape == "quantiles" else ""
-    check.append(f"ends {limits}{inner} come from the table: set public ones")
+    check.append(f"ends {limits}{inner} come from the table: set public ones, such as round numbers")
     ends = ((values[-1], rows[-1], values[-2:][0]), (values[0], rows[0], values[:2][-1]))
     for value, number, next_one in ends:
         marks = value < 0 <= next_one or (

@@ -168,6 +168,8 @@ def unused_columns(
 ) -> tuple[str, ...]:
     """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
 
+    None where the table lacks a column of the schema: reading it says so.
+
     Raises
     ------
     PrivateDataError
@@ -175,4 +177,5 @@ def unused_columns(
     """
     used = {*schema.names, None if reading is None else reading.person}
     how = (reading or TableReading()).for_schema(schema)
-    return tuple(name for name in open_table(table, how).names if name not in used)
+    names = open_table(table, how).names
+    return tuple(name for name in names if name not in used) if {*schema.names} <= {*names} else ()

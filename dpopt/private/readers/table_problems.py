@@ -17,8 +17,8 @@ LONGEST_TEXT = 60
 NO_TEXT = "\ufdd0"
 """Begins what is read in place of a value that has no text, such as a list: no character, so no declared value begins so."""
 ENDS = (
-    "Take ends that are publicly known. If a few values lie beyond an end, --on-invalid clip counts them in the bin next to "
-    "it, which moves the mean. Widening the range to the table's smallest or largest value publishes it and spoils the mean"
+    "Take ends that are publicly known. If a few values lie beyond them, take --on-invalid clip, which counts those in the "
+    "nearest bin. Do not take the table's smallest or largest value as an end: that publishes it"
 )
 """What to do about the ends of a numeric column, for drafts and errors."""
 
