@@ -19,10 +19,7 @@ from dpopt.schema.dates import UNITS, cut_off, first_and_last
 _Numbers = NDArray[np.float64]
 _FINEST = {"%S": "seconds", "%M": "minutes", "%H": "hours", "%d": "days"}
 _OUT_OF_THE_WAY = (1e300, 2e300)  # where no missing text is
-_DIGITS, _MOST_DIGITS = (
-    14,
-    300,
-)  # after the first one of the larger number: so 0.3 - 0.1 is 0.2, however small the numbers are
+_DIGITS, _MOST_DIGITS = 14, 300  # after the first one of the larger number: so 0.3 - 0.1 is 0.2
 
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
@@ -140,9 +137,7 @@ def add_lengths(
         if form is None or unit is None:
             digits, since, apart = as_in_files(attributes, place).decimals, of(base), of(place)
             found[place] = since + apart
-            if (
-                digits is not None
-            ):  # rounded where both have so few digits: else a sum could come to lie before its start
+            if digits is not None:  # else a sum could come to lie before its start
                 few = (np.round(since, digits) == since) & (np.round(apart, digits) == apart)
                 found[place] = np.where(few, np.round(found[place], digits), found[place])
         else:
