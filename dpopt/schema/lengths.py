@@ -6,6 +6,7 @@ So both are in order by construction, and their difference is measured as any ot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
-from dpopt.schema.dates import UNITS, cut_off, first_and_last
+from dpopt.schema.dates import UNITS, cut_off, date_number, first_and_last
 
 _Numbers = NDArray[np.float64]
 _FINEST = {"%S": "seconds", "%M": "minutes", "%H": "hours", "%d": "days"}
 _OUT_OF_THE_WAY = (1e300, 2e300)  # where no missing text is
-_DIGITS, _MOST_DIGITS = 14, 300  # after the first one of the larger number: so 0.3 - 0.1 is 0.2
+# Digits after the first one of the larger number: so 0.3 - 0.1 is 0.2, however small the numbers are.
+_DIGITS, _MOST_DIGITS = 14, 300
 
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
@@ -74,6 +76,16 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
             problem = f"lengths between dates in the form {form!r} are whole {one.unit}: declare 'integer'"
         elif first.missing is not None and one.missing is None:
             problem = f"{first.name!r} may be missing, and then this length is: declare 'missing' here too"
+        if problem is None:
+            low, high = _ends(attributes, place)
+            if form is None and not math.isfinite(high - low):
+                problem = (
+                    f"sums with {first.name!r} would reach from {low:g} to {high:g}; declare smaller edges"
+                )
+            elif low <= _number(one.missing, form) <= high:
+                problem = (
+                    f"the missing text {one.missing!r} is also a sum with {first.name!r}; use another text"
+                )
         if problem is not None:
             raise SchemaError(f"attribute {one.name!r}: {problem}")
 
@@ -87,10 +99,24 @@ def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
     whole, form = one.integer and first.integer, first.date_format
     last = None if form is None else first_and_last(form)[1]
     ends = _OUT_OF_THE_WAY if last is None else (last - 1, last)
-    digits = None if None in {one.decimals, first.decimals} else max(one.decimals or 0, first.decimals or 0)
-    return Attribute(
-        one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form, decimals=digits
-    )
+    return Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
+
+
+def _ends(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:
+    """Return the least and the largest number, or seconds, that files may hold of an attribute."""
+    one = attributes[place]
+    if one.after is None:
+        return one.edges[0], one.edges[-1]
+    low, high = _ends(attributes, [other.name for other in attributes].index(one.after))
+    unit = 1 if one.unit is None else UNITS[one.unit]
+    return low + unit * one.edges[0], high + unit * one.edges[-1]
+
+
+def _number(text: str | None, form: str | None) -> float:
+    try:
+        return float(text or "nan") if form is None else date_number(text or "", form)
+    except ValueError:
+        return math.nan
 
 
 def finest_unit(form: str) -> str | None:
@@ -108,10 +134,15 @@ def length(since: _Numbers, until: _Numbers, form: str | None, unit: str | None)
     """
     if form is None or unit is None:
         with np.errstate(all="ignore"):
-            apart, largest = until - since, np.maximum(np.abs(since), np.abs(until))
-            up = 10.0 ** np.clip(_DIGITS - np.floor(np.log10(largest)), 0, _MOST_DIGITS)
-            return np.asarray(np.where(np.isfinite(apart), np.round(apart * up) / up, apart))
+            apart = until - since
+        return np.where(np.isfinite(apart), _rounded(apart, np.maximum(np.abs(since), np.abs(until))), apart)
     return (cut_off(until, form) - cut_off(since, form)) / UNITS[unit]
+
+
+def _rounded(numbers: _Numbers, largest: _Numbers) -> _Numbers:
+    with np.errstate(all="ignore"):
+        up = 10.0 ** np.clip(_DIGITS - np.floor(np.log10(largest)), 0, _MOST_DIGITS)
+        return np.asarray(np.round(numbers * up) / up)
 
 
 def add_lengths(
@@ -135,11 +166,11 @@ def add_lengths(
     for place, base in lengths(attributes):
         form, unit = as_in_files(attributes, base).date_format, attributes[place].unit
         if form is None or unit is None:
-            digits, since, apart = as_in_files(attributes, place).decimals, of(base), of(place)
-            found[place] = since + apart
-            if digits is not None:  # else a sum could come to lie before its start
-                few = (np.round(since, digits) == since) & (np.round(apart, digits) == apart)
-                found[place] = np.where(few, np.round(found[place], digits), found[place])
+            since, apart = of(base), of(place)
+            total = since + apart
+            shown = [_rounded(one, np.maximum(np.abs(since), np.abs(total))) for one in (since, apart, total)]
+            # Only where both have so few digits: else a sum could come to lie before its start.
+            found[place] = np.where((shown[0] == since) & (shown[1] == apart), shown[2], total)
         else:
             later = cut_off(of(base), form) + UNITS[unit] * of(place)
             found[place] = cut_off(np.clip(later, *first_and_last(form)), form)
