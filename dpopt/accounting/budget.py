@@ -24,6 +24,8 @@ RECORD = "one record"
 
 ALARMS = 0.05
 """How often a test of membership accuses one who is not in the table."""
+WEAK = 0.9
+"""How often a test may find one who is in the table, above which a guarantee promises almost nothing."""
 
 
 def power_of_tests(epsilon: float, delta: float, alarms: float = ALARMS) -> float:
@@ -48,9 +50,11 @@ def protection(epsilon: float, delta: float) -> str:
     >>> protection(1.0, 0.0)
     'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are'
     """
-    found = f"{100 * power_of_tests(epsilon, delta):.3g}"
+    found = power_of_tests(epsilon, delta)
+    weak = ", which promises almost nothing" if found > WEAK else ""
     return (
-        f"A test that wrongly accuses 5 of 100 who are not in the table finds at most {found} of 100 who are"
+        "A test that wrongly accuses 5 of 100 who are not in the table finds at most "
+        f"{100 * found:.3g} of 100 who are{weak}"
     )
 
 

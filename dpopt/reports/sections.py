@@ -64,6 +64,7 @@ def column_charts(
             {
                 "name": short(attribute.measured, 80),
                 "codes": attribute.size,
+                "missing_text": short(attribute.missing or "", 60),
                 "score": None if one is None else one.score,
                 **chart,
             }

@@ -29,14 +29,12 @@ def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
         f"Any conclusion from this release has nearly the same probability whichever of two neighbouring tables it came from: "
         f"they differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: {privacy['neighbours']}."
     )
-    sentences = [first, f"{protection(epsilon, delta)}, whatever else its author knows."]
+    sentences = [first, f"{protection(epsilon, delta)}. This holds whatever else its author knows."]
     unit = privacy.get("unit", "one record")
     sentences.append(
         f"What is protected is {unit}. What many records have in common is no secret of any of them, and is what the release "
         "is meant to show."
     )
-    if epsilon > 20:
-        sentences.append("With an epsilon this large the guarantee says next to nothing.")
     return sentences
 
 
