@@ -447,7 +447,7 @@ def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
         return what, f"{both[0]:,.6g}", f"{both[1]:,.6g}", ""
     if kind == "means":
         percent = "" if one["percent"] is None else f"{one['percent']:+.1f} %, "
-        remark = f" ({percent}{one['sampling_errors']:.1f} times what chance would do)"
+        remark = f" ({percent}{one['sampling_errors']:.1f} times its sampling error)"
         return one["column"], f"{both[0]:,.6g}", f"{both[1]:,.6g}", remark
     if kind == "differences":
         unit = "" if one["unit"] is None else f" {one['unit']}"

@@ -69,7 +69,7 @@ def readme_of(statement: Mapping[str, Any]) -> str:
 
 
 _REPAIRS = {
-    "clip": "Numbers outside the ranges of schema.json were counted in the nearest bin: a mean is that of such numbers.",
+    "clip": "Numbers outside the range that schema.json gives their column were counted in its end bins, which moves its mean.",
     "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
     "drop": "Rows with values that do not fit schema.json were not counted.",
 }

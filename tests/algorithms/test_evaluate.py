@@ -207,7 +207,7 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
     assert found.means == ({**mean, "sampling_errors": off},)
     assert found.words[1] == (
-        "weakest mean: a, 2 in the table, 5 in the release (+150.0 %, 3.5 times what chance would do)"
+        "weakest mean: a, 2 in the table, 5 in the release (+150.0 %, 3.5 times its sampling error)"
     )
     (found_mean,) = weakest(table.assign(b=[8, 8, 4, 0]), table, a, b).means
     assert (found_mean["column"], found_mean["percent"]) == ("b", 150)

@@ -215,6 +215,7 @@ def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
     )
     typer.echo(
         "like a sample of: a random sample of so many records has the same mean error\n"
+        "largest: the largest error of a count; best baseline: the mean error of the best simple guess, without the table\n"
         "found of 100: a test that wrongly accuses 5 of 100 people who are not in the table finds at most so many who are; "
         "above 90 that promises almost nothing"
     )

@@ -36,12 +36,12 @@ def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | Non
     if not fit.misfits and fit.counted == fit.rows:
         out.print(f"{named} fits the schema")
         return
-    if fit.misfits:
-        out.print(f"{named} does not fit the schema everywhere (NOT private; stored nowhere)")
-        out.print(fit.misfits)
     out.print(
         f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)"
     )
+    if fit.misfits:
+        out.print(f"{named} does not fit the schema everywhere (NOT private; stored nowhere)")
+        out.print(fit.misfits)
     if changed is not None:
         out.print(visible("\n".join(changed["words"])))
 
