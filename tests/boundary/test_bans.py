@@ -53,6 +53,7 @@ BANS: dict[str, tuple[str, ...]] = {
     "zipfile": (
         "dpopt/files/array_files.py",
         "dpopt/files/reading.py",
+        "dpopt/compilation.py",
         "dpopt/releases/wide_output.py",
         "dpopt/studio/application.py",
     ),
@@ -144,9 +145,10 @@ def test_banned_names_stand_only_in_their_places() -> None:
 
 
 def test_whole_files_are_read_by_the_strict_reader_only() -> None:
-    """But for what the system and solvers write, a private table, and files of the same process."""
+    """But for what the system and solvers write, own source code, a private table, and files of the same process."""
     places = (
         "dpopt/files/reading.py",
+        "dpopt/compilation.py",
         "dpopt/solvers/*.py",
         "dpopt/private/readers/read_lists.py",
         "dpopt/algorithms/memory.py",
