@@ -203,9 +203,8 @@ class ColumnBlocks:
         up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
         top = np.where(bins == edges.size - 2, high, np.nextafter(high, low))
         units, inner = np.round(numbers * up / down), np.clip(numbers, low, top)
-        tried = [
-            (units + step) / up * down for step in (0, -1, 1)
-        ]  # one that leaves its bin by rounding goes back
+        # One that leaves its bin by rounding goes back.
+        tried = [(units + step) / up * down for step in (0, -1, 1)]
         fits = [(short >= low) & (short <= top) for short in tried]
         return np.select(fits, tried, inner) + 0.0
 

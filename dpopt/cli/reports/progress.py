@@ -22,10 +22,8 @@ LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
 UNEVEN = frozenset({"fitting records"})
 """Stages whose steps take unlike times, so that an estimate of what is left was up to three times off."""
-_MOVES, _SHARE = (
-    5,
-    0.25,
-)  # after so many moves, or from this share on, it is said how long a stage still takes
+_MOVES, _SHARE = 5, 0.25
+"""After so many moves, or from this share on, it is said how long a stage still takes."""
 
 
 class TerminalProgress(Progress):

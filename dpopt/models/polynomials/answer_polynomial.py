@@ -113,11 +113,8 @@ def _central_path(
             moved, bent, cost = scaled @ step, cone @ step / inside, growth * float(costs @ step)
             once, twice = 2 * float(at @ bent), float(step @ bent)
             while size > _SMALLEST_STEP:
-                slacks_by, inside_by, there = (
-                    1 + size * moved,
-                    1 + size * (once + size * twice),
-                    at + size * step,
-                )
+                there, slacks_by = at + size * step, 1 + size * moved
+                inside_by = 1 + size * (once + size * twice)
                 if slacks_by.min() > 0 and inside_by > 0 and there[-1] > 0:
                     rise = size * cost - float(np.log(slacks_by).sum()) - log(inside_by)
                     slacks_there, inside_there = rows @ there - right, float(there @ cone @ there)

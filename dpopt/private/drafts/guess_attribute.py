@@ -51,20 +51,16 @@ _PAIRS = frozenset(
         strict=True,
     )
 )
-_IDENTIFIER_SHARE, _IDENTIFIERS = (
-    0.9,
-    13,
-)  # different texts per row, and texts, from which they are taken for identifiers
+_IDENTIFIER_SHARE = 0.9  # different values per row from which texts or numbers are taken for identifiers ...
+_IDENTIFIERS = 13  # ... where there are so many of them
 _FEW = 31  # most whole numbers, or fractions, that are categories whatever the number of bins ...
 _ROWS_PER_VALUE = 10  # ... where each of them has so many rows on average
 _ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
     50,
     0.5,
 )  # rows of a code on average, and the share of a range that codes fill at most
-_FEW_FRACTIONS, _ROWS_PER_FRACTION = (
-    10,
-    4,
-)  # fractions that are categories, such as doses, where each has so many rows
+_FEW_FRACTIONS = 10  # most fractions that are categories, such as doses ...
+_ROWS_PER_FRACTION = 4  # ... where each has so many rows on average
 _APART = 0.01  # share of the rows at either end that does not decide whether numbers are codes
 _RARE = 5  # rows below which a value may reveal who has it
 _LISTED = 10  # texts up to which their list is seen at a glance, and goes without a remark
@@ -389,9 +385,7 @@ def _numeric(
     known = np.isin(values, list(labelled))
     of_labels = integer and known.mean() > 0.5 and len({*labelled, *values.tolist()}) <= limits.max_values
     if values.size <= _few(values, rows, limits, integer=integer, coded=coded) or of_labels:
-        if pa.types.is_float32(
-            column.values.type
-        ):  # a release looks for the text of a value: 0.1, no 0.10000000149
+        if pa.types.is_float32(column.values.type):  # a release looks for the text: 0.1, no 0.10000000149
             values = np.array([float(text) for text in as_text(pa.array(values, pa.float32())).to_pylist()])
         every = sorted({*values.tolist(), *(labelled if of_labels else ())})
         wholes: tuple[Value, ...] = tuple(int(value) if value == int(value) else value for value in every)
