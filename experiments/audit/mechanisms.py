@@ -92,7 +92,7 @@ MECHANISMS = (
 )
 
 PLANNERS = (
-    "dpopt.synopses.histograms.release_histogram.plan_histogram",
+    "dpopt.synopses.histograms.release_histogram.plan_blocks",
     "dpopt.synopses.histograms.grids.release_grid.plan_grid",
     "dpopt.synopses.histograms.sorted.release_sorted.plan_sorted",
     "dpopt.synopses.intervals.release_intervals.plan_intervals",

@@ -25,7 +25,7 @@ from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
 from dpopt.queries.ranges.grids import Level, grid_heights
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
 from dpopt.synopses.histograms.in_rounds import ROUNDS
 from experiments.dpbench.peers import Numbers, block_sums, pure
 
@@ -44,7 +44,7 @@ class Answered:
 def _scales(shape: tuple[int, ...]) -> dict[Level, float]:
     """Return `scales` for epsilon 1."""
     if len(shape) == 1:
-        one = plan_histogram(shape[0], pure(1.0))
+        one = plan_blocks(shape[0], pure(1.0))
         return {(height,): scale for height, scale in zip(one.heights, one.scales, strict=True)}
     many = plan_grid(shape, pure(1.0), modelled=True)
     return dict(zip(many.levels, many.scales, strict=True))
@@ -112,7 +112,7 @@ def _divided_line(bins: int, noisy: dict[Level, Numbers], precisions: dict[Level
     plan = HistogramPlan(
         bins=bins,
         heights=heights,
-        relation=plan_histogram(2, pure(1.0)).relation,
+        relation=plan_blocks(2, pure(1.0)).relation,
         budget=pure(1.0),
         gaussian=False,
         scales=tuple(1.0 for _ in heights),

@@ -15,7 +15,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.queries.ranges.grids import Level, grid_heights
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 
 Numbers = NDArray[np.float64]
 Peer = Callable[[Numbers, float, NDArray[np.int64], np.random.Generator], Numbers]
@@ -76,7 +76,7 @@ def hb(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.
 @cache
 def _tree_scales(bins: int) -> dict[Level, float]:
     """Return scales for epsilon 1 of a tree whose budgets are the best for all ranges: at least as good as greedy ones."""
-    plan = plan_histogram(bins, pure(1.0))
+    plan = plan_blocks(bins, pure(1.0))
     return {(height,): scale for height, scale in zip(plan.heights, plan.scales, strict=True)}
 
 

@@ -14,7 +14,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.inference.histograms.tree_least_squares import TreeGains, range_variances, zero_subtrees
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.tree import Tree
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from experiments.hay_2010.draws import SeededNoise, discrete_laplace, generator, variance
 from experiments.hay_2010.tree_sums import (
@@ -117,7 +117,7 @@ def _methods(histogram: Histogram, epsilon: float, runs: int, sizes: tuple[int, 
 def _dpopt(histogram: Histogram, epsilon: float, wanted: str, runs: int) -> NDArray[np.float64]:
     """Return the counts (m, n) of so many releases with a plan for these ranges."""
     noise = SeededNoise(generator("dpopt", histogram.name, epsilon, wanted))
-    plan = plan_histogram(histogram.bins, Budget(epsilon, 0.0, None, Accountant.PURE), ranges=wanted)
+    plan = plan_blocks(histogram.bins, Budget(epsilon, 0.0, None, Accountant.PURE), ranges=wanted)
     counts = BinCounts.from_counts(histogram.counts)
     return np.stack([release_histogram(counts, plan, noise=noise).counts for _ in range(runs)])
 

@@ -13,7 +13,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.inference.histograms.interval_partition import best_intervals
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.intervals.against_trees import tree_beside
 from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
@@ -93,7 +93,7 @@ def releases(
             bins, budget, records, relation=ADD_REMOVE, weights=weights, atom=atom, beta=BETA
         )
         yield name, found.error / records, lambda found=found: intervals(found)  # type: ignore[misc]
-    tree = plan_histogram(bins, budget, relation=ADD_REMOVE)
+    tree = plan_blocks(bins, budget, relation=ADD_REMOVE)
     beside = tree_beside(found)
     yield TREE, beside.bound / records, lambda: release_histogram(held, tree).counts
     if joined:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 
 Release = Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -31,7 +31,7 @@ def methods(bins: int, epsilon: float, sizes: tuple[int, ...]) -> Iterator[tuple
 
 
 def _dpopt(bins: int, epsilon: float, ranges: str) -> Release:
-    plan = plan_histogram(bins, Budget(epsilon, 0.0, None, Accountant.PURE), ranges=ranges)
+    plan = plan_blocks(bins, Budget(epsilon, 0.0, None, Accountant.PURE), ranges=ranges)
     return lambda counts: release_histogram(BinCounts.from_counts(counts), plan).counts
 
 

@@ -37,7 +37,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.intervals.interval_plan import plan_intervals
@@ -340,7 +340,7 @@ def as_planned(
 def planned_counts() -> Iterator[tuple[str, Released]]:
     of_bins = partial(as_planned, binned, release_histogram)
     for ranges in ("all", "sizes:1,5", "worst"):
-        yield f"histogram, {ranges}", of_bins(plan_histogram, BINS, ranges=ranges)
+        yield f"histogram, {ranges}", of_bins(plan_blocks, BINS, ranges=ranges)
     for name, nested in HIERARCHIES.items():
         yield f"hierarchy, {name}", of_bins(plan_hierarchy, Tree.nested(nested))
     for shapes in ("cubes", "rectangles"):
@@ -571,6 +571,6 @@ def drawn_from(lines: list[str], folder: Path, budget: Budget) -> tuple[Drawn, .
     schema = Schema((Attribute("c", AttributeKind.NUMERIC, edges=(1, 2, 3), integer=True),))
     dataset = read_table(table, schema, TableReading(person="user", rows_per_person=2))
     noise = Watching()
-    plan = plan_histogram(Bins("c", 2), budget)
+    plan = plan_blocks(Bins("c", 2), budget)
     release_histogram(BinCounts.of_columns(dataset, ("c",)), plan, noise=noise)
     return tuple(noise.drawn)

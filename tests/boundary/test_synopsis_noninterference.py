@@ -44,7 +44,7 @@ from dpopt.synopses.histograms.grids import grid_plan
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.histograms.histogram import Histogram, write_frequencies, write_table
-from dpopt.synopses.histograms.histogram_plan import plan_histogram, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
@@ -211,7 +211,7 @@ def bins_plan(relation: NeighbouringRelation, gaussian: bool, variant: tuple[str
     if what == "rounds":
         return plan_rounds(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "histogram":
-        return plan_histogram(BINS, BUDGETS[gaussian], ranges=how, **more)
+        return plan_blocks(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "grid":
         return plan_grid((2, BINS // 2), BUDGETS[gaussian], shapes=how, **more)
     if what == "ranked":

@@ -116,7 +116,7 @@ def plan_hierarchy(
     size : int, optional
         The number of records, under replace-one.
     solver, on_solved : optional
-        As of `plan_histogram`; for "nodes" of a hierarchy whose bins all have the same depth.
+        As of `plan_blocks`; for "nodes" of a hierarchy whose bins all have the same depth.
 
     Raises
     ------

@@ -111,7 +111,7 @@ def level_name(height: int) -> str:
     return SINGLE_BINS if height == 0 else f"blocks of {2**height:,} bins"
 
 
-def plan_histogram(
+def plan_blocks(
     bins: int | Bins,
     budget: Budget,
     *,
@@ -183,14 +183,14 @@ def plan_rounds(
     Parameters
     ----------
     bins, budget, relation, size
-        As of `plan_histogram`.
+        As of `plan_blocks`.
     ranges : str
         Those whose variance is predicted; not "worst".
 
     Raises
     ------
     PlanError, WorkloadError, AccountingError
-        As `plan_histogram`.
+        As `plan_blocks`.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)

@@ -102,13 +102,13 @@ def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> 
     Raises
     ------
     WorkloadError
-        As `plan_histogram`, for a file of ranges that is not there any more.
+        As `plan_blocks`, for a file of ranges that is not there any more.
 
     Examples
     --------
     >>> from dpopt.accounting.budget import Accountant, Budget
-    >>> from dpopt.synopses.histograms.histogram_plan import plan_histogram
-    >>> plan = plan_histogram(64, Budget(None, 1e-9, 0.5, Accountant.ZCDP))
+    >>> from dpopt.synopses.histograms.histogram_plan import plan_blocks
+    >>> plan = plan_blocks(64, Budget(None, 1e-9, 0.5, Accountant.ZCDP))
     >>> found = least_variances(plan, "all")
     >>> round(plan.predicted["all ranges"], 2), round(found.least["all ranges"], 2)
     (6.96, 5.3)

@@ -15,8 +15,7 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_rounds
-from dpopt.synopses.histograms.histogram_plan import plan_histogram as plan_blocks
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
 from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan

@@ -10,7 +10,7 @@ import numpy as np
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.synopses.histograms.counts_plan import whole_amount
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.range_workload import RangeWorkload, worst_ranges
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.summaries.noise_bounds import reach_of_variance
@@ -54,7 +54,7 @@ def tree_beside(plan: PartitionPlan) -> TreeBeside:
     size = plan.size if plan.relation is NeighbouringRelation.REPLACE_ONE else None
     if len(plan.shape) == 1:
         (bins,) = plan.shape
-        tree = plan_histogram(bins, plan.budget, relation=plan.relation, size=size)
+        tree = plan_blocks(bins, plan.budget, relation=plan.relation, size=size)
         mean, worst = max(tree.predicted.values()), _worst_variance(tree)
         queries, command = bins * (bins + 1) // 2, "dpopt histogram"
     else:

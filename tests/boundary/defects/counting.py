@@ -48,7 +48,7 @@ from dpopt.synopses.halfspaces import planning
 from dpopt.synopses.halfspaces.halfspace_plan import ARCS
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.sorted import release_sorted as sorted_release
 from dpopt.synopses.histograms.sorted.release_sorted import LENGTH_SHARE, plan_sorted, release_sorted
 from dpopt.synopses.sanitizers import sanitizer_plan
@@ -421,7 +421,7 @@ def check_plans_of_bins_keep_their_budget(relation: NeighbouringRelation) -> Non
     sensitivity, size = (1, None) if relation is ADD_REMOVE else (2, ROWS)
     for gaussian in NOISES:
         for ranges in ("all", "sizes:1,16"):
-            plan = plan_histogram(100, budget_of(gaussian), ranges=ranges, relation=relation, size=size)
+            plan = plan_blocks(100, budget_of(gaussian), ranges=ranges, relation=relation, size=size)
             share = cost([sensitivity] * len(plan.scales), plan.scales, gaussian=gaussian)
             assert 0.999 < share <= 1, f"budget of a histogram: {share}"
         for length in (100, None):

@@ -19,7 +19,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.conversions import scaled_upward
 from dpopt.queries.ranges.bins import Bins
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from tests.boundary.planted import ADD, Check, Mechanism, defect, wrap
 from tests.exact_counts_loss import Drawn, binned
@@ -55,7 +55,7 @@ def persons(rows: int, records: Sequence[tuple[int, ...]]) -> Iterator[tuple[Tab
 
 def check_histogram(budget: Budget) -> float:
     """Check a histogram that spends a budget for persons; return the largest share of the budget that is lost."""
-    plan = plan_histogram(Bins("x", BINS), budget)
+    plan = plan_blocks(Bins("x", BINS), budget)
     game, reached = binned(BINS).releasing(release_histogram, plan), 0.0
     for one, two in persons(budget.group, [(bin_,) for bin_ in range(BINS)]):
         without, with_person = game.played(_counts(one)).drawn, game.played(_counts(two)).drawn

@@ -16,7 +16,7 @@ from dpopt.errors import PlanError, WorkloadError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.histogram import Histogram, write_table
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 
 BUDGET = Budget(None, 1e-9, 0.02, Accountant.ZCDP)
@@ -42,7 +42,7 @@ class Shaken:
 
 def released(size: int | None = None, counts: NDArray[np.int64] = COUNTS) -> Histogram:
     relation = NeighbouringRelation.ADD_REMOVE if size is None else NeighbouringRelation.REPLACE_ONE
-    plan = plan_histogram(counts.size, BUDGET, relation=relation, size=size)
+    plan = plan_blocks(counts.size, BUDGET, relation=relation, size=size)
     return release_histogram(BinCounts.from_counts(counts), plan, noise=Shaken())
 
 

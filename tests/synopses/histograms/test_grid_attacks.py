@@ -22,7 +22,7 @@ from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
@@ -47,7 +47,7 @@ def grid() -> GridHistogram:
 @pytest.fixture(scope="module")
 def histogram() -> Histogram:
     counts = BinCounts.from_counts(np.array([10, 20, 70]))
-    return release_histogram(counts, plan_histogram(3, PURE), AGE, noise=NoNoise())
+    return release_histogram(counts, plan_blocks(3, PURE), AGE, noise=NoNoise())
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_damaged_sorted_counts_are_refused(ranked: SortedCountsRelease, name: st
 def test_a_plan_under_replace_needs_a_number_of_records(size: int | None) -> None:
     for plan in (
         lambda: plan_grid((5, 7), PURE, relation=REPLACE, size=size),
-        lambda: plan_histogram(5, PURE, relation=REPLACE, size=size),
+        lambda: plan_blocks(5, PURE, relation=REPLACE, size=size),
     ):
         with pytest.raises(PlanError, match="which is public under replace-one: give it"):
             plan()

@@ -21,7 +21,7 @@ from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from tests.noises import NoNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
@@ -194,7 +194,7 @@ def test_gaussian_budgets_of_rectangles_are_those_of_a_cone_program() -> None:
 
 
 def test_one_column_is_planned_as_by_the_plan_of_one_column() -> None:
-    grid, line = plan_grid((64,), HALF), plan_histogram(64, HALF)
+    grid, line = plan_grid((64,), HALF), plan_blocks(64, HALF)
     assert grid.predicted["all boxes"] == pytest.approx(line.predicted["all ranges"], rel=1e-2)
 
 

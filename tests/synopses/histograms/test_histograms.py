@@ -18,7 +18,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.range_workload import RangeWorkload
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from tests.noises import NoNoise
@@ -31,7 +31,7 @@ RELATIONS = [(ADD_REMOVE, None), (REPLACE, int(COUNTS.sum()))]
 
 
 def released(noise: Any = None, budget: Budget = PURE, **options: Any) -> Histogram:
-    plan = plan_histogram(COUNTS.size, budget, **options)
+    plan = plan_blocks(COUNTS.size, budget, **options)
     return release_histogram(BinCounts.from_counts(COUNTS), plan, noise=noise)
 
 
@@ -41,7 +41,7 @@ def released(noise: Any = None, budget: Budget = PURE, **options: Any) -> Histog
 def test_a_plan_spends_its_budget_and_no_more(
     budget: Budget, relation: NeighbouringRelation, size: int | None, ranges: str
 ) -> None:
-    plan = plan_histogram(100, budget, ranges=ranges, relation=relation, size=size)
+    plan = plan_blocks(100, budget, ranges=ranges, relation=relation, size=size)
     charges = plan.charges()
     assert budget.allows(charges)
     if budget is PURE:
@@ -104,7 +104,7 @@ def test_standard_errors_and_intervals_are_right(
     97.3 %, five deviations from either limit: false alarms below 1e-5. An error of a factor 2 in a variance is seen for
     certain."""
     runs = 2000
-    plan = plan_histogram(COUNTS.size, budget, relation=relation, size=size)
+    plan = plan_blocks(COUNTS.size, budget, relation=relation, size=size)
     wanted = [(0, 1), (2, 5), (0, 10), (3, 11)]
     truth = np.array([COUNTS[start:stop].sum() for start, stop in wanted])
     squares, inside = np.zeros(len(wanted)), np.zeros(len(wanted))
@@ -122,7 +122,7 @@ def test_standard_errors_and_intervals_are_right(
 
 def test_predicted_variances_are_those_of_the_tree() -> None:
     """On 2^k bins under add-remove the program of the plan and the variances on the tree agree."""
-    plan = plan_histogram(64, PURE, ranges="sizes:1,5,20,64")
+    plan = plan_blocks(64, PURE, ranges="sizes:1,5,20,64")
     found = release_histogram(BinCounts.from_counts(np.zeros(64)), plan)
     for (name, predicted), size in zip(plan.predicted.items(), (1, 5, 20, 64), strict=True):
         ranges = [(start, start + size) for start in range(64 - size + 1)]
@@ -131,7 +131,7 @@ def test_predicted_variances_are_those_of_the_tree() -> None:
 
 
 def test_the_worst_range_is_no_worse_than_under_other_plans() -> None:
-    plans = {ranges: plan_histogram(64, ZCDP, ranges=ranges) for ranges in ("worst", "all", "sizes:1,64")}
+    plans = {ranges: plan_blocks(64, ZCDP, ranges=ranges) for ranges in ("worst", "all", "sizes:1,64")}
     starts, stops = np.triu_indices(64)
     pairs = list(zip(starts.tolist(), (stops + 1).tolist(), strict=True))
     worst = {}
@@ -142,7 +142,7 @@ def test_the_worst_range_is_no_worse_than_under_other_plans() -> None:
 
 
 def test_single_bins_are_measured_even_where_only_wide_ranges_count() -> None:
-    plan = plan_histogram(64, ZCDP, ranges="sizes:64")
+    plan = plan_blocks(64, ZCDP, ranges="sizes:64")
     assert plan.heights[0] == 0
     assert plan.charges()[0].parameter == pytest.approx(0.02 * 0.5, rel=1e-6)
 
@@ -161,7 +161,7 @@ def test_noise_has_the_variance_that_is_stated() -> None:
 @pytest.mark.parametrize("ranges", ["worst", "sizes:64", "sizes:1,64"])
 def test_a_range_that_the_public_total_tells_needs_no_budget(budget: Budget, ranges: str) -> None:
     """On 2^k bins under replace-one the range of all bins varies no more."""
-    plan = plan_histogram(64, budget, ranges=ranges, relation=REPLACE, size=10)
+    plan = plan_blocks(64, budget, ranges=ranges, relation=REPLACE, size=10)
     assert budget.allows(plan.charges())
     assert plan.heights[0] == 0
     assert 6 not in plan.heights
@@ -169,7 +169,7 @@ def test_a_range_that_the_public_total_tells_needs_no_budget(budget: Budget, ran
 
 def test_one_bin_is_a_histogram() -> None:
     for relation, size in ((ADD_REMOVE, None), (REPLACE, 5)):
-        plan = plan_histogram(1, PURE, relation=relation, size=size)
+        plan = plan_blocks(1, PURE, relation=relation, size=size)
         found = release_histogram(BinCounts.from_counts([5]), plan)
         assert found.range(0, 1).value == (5 if size else pytest.approx(5, abs=60))
 
@@ -191,16 +191,16 @@ def test_a_plan_that_cannot_be_made_is_refused(
 ) -> None:
     asked: dict[str, Any] = {"bins": 11, "budget": PURE, **options}
     with pytest.raises(error, match=message):
-        plan_histogram(asked.pop("bins"), asked.pop("budget"), **asked)
+        plan_blocks(asked.pop("bins"), asked.pop("budget"), **asked)
 
 
 def test_counts_that_do_not_fit_the_plan_are_refused() -> None:
-    plan = plan_histogram(12, PURE)
+    plan = plan_blocks(12, PURE)
     with pytest.raises(PrivateDataError, match="plan was made for 12 bins, and 11 were counted"):
         release_histogram(BinCounts.from_counts(COUNTS), plan)
     with pytest.raises(PlanError, match="found 3 bins for a plan of 12"):
         release_histogram(BinCounts.from_counts(COUNTS), plan, Bins("x", 3))
-    plan = plan_histogram(11, PURE, relation=REPLACE, size=5)
+    plan = plan_blocks(11, PURE, relation=REPLACE, size=5)
     with pytest.raises(PrivateDataError, match="the plan was made for n = 5"):
         release_histogram(BinCounts.from_counts(COUNTS), plan)
 

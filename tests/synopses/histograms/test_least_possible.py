@@ -15,7 +15,7 @@ from dpopt.models.noise_budgets.strategy import best_strategy, gram_of_ranges
 from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.least_possible import least_variances
 
 BUDGET = Budget(None, 1e-9, 0.125, Accountant.ZCDP)
@@ -28,7 +28,7 @@ REPLACED = {"relation": NeighbouringRelation.REPLACE_ONE, "size": 100}
 def test_no_plan_is_below_what_is_proven_and_none_far_above(
     bins: int, ranges: str, how: dict[str, object]
 ) -> None:
-    plan = plan_histogram(bins, BUDGET, ranges=ranges, **how)  # type: ignore[arg-type]
+    plan = plan_blocks(bins, BUDGET, ranges=ranges, **how)  # type: ignore[arg-type]
     found = least_variances(plan, ranges)
     if how and ranges.startswith("sizes") and bins > 1_024:
         assert not found.least
@@ -43,18 +43,18 @@ def test_no_plan_is_below_what_is_proven_and_none_far_above(
 
 
 def test_the_bound_is_in_records_squared_at_the_budget() -> None:
-    found = least_variances(plan_histogram(64, BUDGET), "all")
+    found = least_variances(plan_blocks(64, BUDGET), "all")
     assert found.least["all ranges"] == pytest.approx(
         4 * best_strategy(gram_of_ranges(64)).variance, rel=1e-3
     )
-    large = least_variances(plan_histogram(1_000, BUDGET), "all")
+    large = least_variances(plan_blocks(1_000, BUDGET), "all")
     assert large.least["all ranges"] == pytest.approx(4 * least_of_ranges(1_000))
     least = 4 * best_strategy(gram_of_ranges(64), steps=1).variance
     line, beside = found.in_words({"all ranges": found.least["all ranges"] * 1.3})
     assert line.startswith("all ranges: variance at most 30.")
     assert "any linear Gaussian mechanism" in line
     assert f"{least**0.5:.2f}" in beside
-    assert not least_variances(plan_histogram(64, Budget(1.0, 0.0, None, Accountant.PURE)), "all").least
+    assert not least_variances(plan_blocks(64, Budget(1.0, 0.0, None, Accountant.PURE)), "all").least
 
 
 @pytest.mark.parametrize("how", [{}, REPLACED], ids=["added", "replaced"])
@@ -62,7 +62,7 @@ def test_declared_ranges_and_hierarchies_have_bounds(tmp_path: Path, how: dict[s
     file = tmp_path / "ranges.csv"
     file.write_text("0:4,2\n2:8,1\n")
     asked = f"file:{file}"
-    plan = plan_histogram(10, BUDGET, ranges=asked, **how)  # type: ignore[arg-type]
+    plan = plan_blocks(10, BUDGET, ranges=asked, **how)  # type: ignore[arg-type]
     (least,) = least_variances(plan, asked).least.values()
     assert 0 < least <= plan.predicted["declared ranges"]
     tree = Tree.balanced(27, 3)

@@ -20,7 +20,7 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import hierarchy_of
 from dpopt.queries.ranges.weighted_ranges import height_of, squared_norms
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_histogram
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.range_workload import RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.release_histogram import release_histogram
 
@@ -32,7 +32,7 @@ WEIGHTS = np.array([4.0, 1.0, 0.5, 2.5])
 
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
 def test_what_is_predicted_is_the_weighted_mean_variance(budget: Budget) -> None:
-    plan = plan_histogram(64, budget, ranges=RangeWorkload.declared(STARTS, STOPS, WEIGHTS, 64))
+    plan = plan_blocks(64, budget, ranges=RangeWorkload.declared(STARTS, STOPS, WEIGHTS, 64))
     found = release_histogram(BinCounts.from_counts(np.zeros(64)), plan)
     answers = found.ranges(list(zip(STARTS.tolist(), STOPS.tolist(), strict=True)))
     mean = np.average([answer.standard_error**2 for answer in answers], weights=WEIGHTS)
@@ -45,7 +45,7 @@ def test_weights_matter_and_the_plan_is_best_for_them(budget: Budget) -> None:
     heavy = {"bins": np.array([1.0, 1e-3]), "wide": np.array([1e-3, 1.0])}
     starts, stops = np.array([3, 0]), np.array([4, 64])
     plans = {
-        name: plan_histogram(64, budget, ranges=RangeWorkload.declared(starts, stops, weights, 64))
+        name: plan_blocks(64, budget, ranges=RangeWorkload.declared(starts, stops, weights, 64))
         for name, weights in heavy.items()
     }
     errors = {}
@@ -60,8 +60,8 @@ def test_a_file_is_what_its_arrays_are_and_its_path_stays_out(tmp_path: Path) ->
     path = tmp_path / "secret-name.csv"
     lines = [f"{a}:{b},{w}" for a, b, w in zip(STARTS, STOPS, WEIGHTS, strict=True)]
     path.write_text("range,weight\n" + "\n".join(lines) + "\n")
-    by_file = plan_histogram(64, PURE, ranges=f"file:{path}")
-    by_arrays = plan_histogram(64, PURE, ranges=RangeWorkload.declared(STARTS, STOPS, WEIGHTS, 64))
+    by_file = plan_blocks(64, PURE, ranges=f"file:{path}")
+    by_arrays = plan_blocks(64, PURE, ranges=RangeWorkload.declared(STARTS, STOPS, WEIGHTS, 64))
     assert by_file.to_json() == by_arrays.to_json()
     assert "secret" not in json.dumps(by_file.to_json())
     hierarchy = hierarchy_of([list(range(16)), list(range(16, 64))], Bins("bins", 64))
@@ -149,22 +149,22 @@ def true_worst(plan: HistogramPlan) -> float:
 def test_the_worst_range_of_a_plan_is_no_worse_than_stated_and_than_under_other_plans(
     budget: Budget, bins: int
 ) -> None:
-    plan = plan_histogram(bins, budget, ranges="worst")
+    plan = plan_blocks(bins, budget, ranges="worst")
     worst = true_worst(plan)
     assert worst <= 1.03 * max(plan.predicted.values())
     assert len(plan.predicted) <= 2
     for ranges in ("all", f"sizes:1,{bins}", f"sizes:1,{bins // 4},{bins // 2}"):
-        assert worst <= true_worst(plan_histogram(bins, budget, ranges=ranges)) * (1 + 1e-6)
+        assert worst <= true_worst(plan_blocks(bins, budget, ranges=ranges)) * (1 + 1e-6)
 
 
 def test_known_figures_over_4096_bins() -> None:
     """At epsilon 1 single bins, blocks of 16 and of 256, and the whole: 430; all 13 levels alike have 1,182."""
-    plan = plan_histogram(4096, PURE, ranges="worst")
+    plan = plan_blocks(4096, PURE, ranges="worst")
     assert plan.heights == (0, 4, 8, 12)
     assert true_worst(plan) < 435
 
 
 def test_a_known_total_is_used() -> None:
-    plan = plan_histogram(256, ZCDP, ranges="worst", relation=NeighbouringRelation.REPLACE_ONE, size=10)
+    plan = plan_blocks(256, ZCDP, ranges="worst", relation=NeighbouringRelation.REPLACE_ONE, size=10)
     assert 8 not in plan.heights
     assert true_worst(plan) <= 1.03 * max(plan.predicted.values())

@@ -17,7 +17,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.synopses.histograms.histogram_plan import plan_histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
@@ -257,7 +257,7 @@ def test_tables_and_records_are_written(tmp_path: Path) -> None:
 
 
 def test_bins_of_a_histogram_are_joined(tmp_path: Path) -> None:
-    plan = plan_histogram(100, Budget(1e4, 0.0, None, Accountant.PURE))
+    plan = plan_blocks(100, Budget(1e4, 0.0, None, Accountant.PURE))
     histogram = release_histogram(BinCounts.from_counts(column()), plan)
     joined = join_bins(histogram, 3)
     assert joined.starts.tolist() == [0, 30, 40]

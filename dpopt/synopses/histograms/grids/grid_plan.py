@@ -177,7 +177,7 @@ def plan_grid(
     modelled : bool
         Whether estimates that are models will be asked for, which rounds do not have.
     solver, on_solved : optional
-        As of `plan_histogram`.
+        As of `plan_blocks`.
 
     Raises
     ------

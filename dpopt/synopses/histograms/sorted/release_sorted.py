@@ -145,7 +145,7 @@ def plan_sorted(
     graph : bool
         Whether records are edges, each of which counts in two nodes.
     relation, size
-        As for `plan_histogram`.
+        As for `plan_blocks`.
     ranked : int, optional
         How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all where that
         is more than half of them.
