@@ -10,12 +10,16 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from dpopt.errors import SchemaError
-from dpopt.schema.attribute import Attribute, AttributeKind, number_text, value_text
+from dpopt.schema.attribute import Attribute, AttributeKind, value_text
 from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.dates import cut_off
 from dpopt.schema.rules.formula import MEMBERSHIPS, ORDERS, Comparison, Count, Formula, Literal
-from dpopt.schema.rules.values import Bin, Named, values_text
+from dpopt.schema.rules.values import Bin, Named, as_json, values_text
 
 _LISTED = 6  # labels that a message lists
 
@@ -66,7 +70,7 @@ class Columns:
         for value in values:
             found = known.get(_key(value))
             if found is None:
-                found = _code_of_number(attribute, value)
+                found = code_of_number(attribute, value)
             codes |= 1 << found
         return codes
 
@@ -116,26 +120,33 @@ def missing_set(attribute: Attribute) -> int:
 
 
 def whole_numbers(attribute: Attribute, code: int) -> tuple[int, int]:
-    """Return the least and the greatest whole number in a bin of an attribute that holds whole numbers."""
+    """Return the least and the greatest whole number in a bin of an attribute that holds those, or date in its form."""
     low, high = attribute.edges[code], attribute.edges[code + 1]
     closed = code == len(attribute.edges) - 2
-    return math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
+    first, last = math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
+    if attribute.date_format is not None:
+        last = max(first, int(cut_off(np.array([float(last)]), attribute.date_format)[0]))
+    return first, last
 
 
 def _key(value: Named) -> object:
     return (type(value), value)
 
 
-def _code_of_number(attribute: Attribute, value: Named) -> int:
-    """Return the code of a number that is alone in its bin; else raise SchemaError."""
-    if attribute.kind is not AttributeKind.NUMERIC or isinstance(value, str | bool | Bin | None):
+def code_of_number(attribute: Attribute, value: Named) -> int:
+    """Return the code of a number that is alone in its bin, a date in its column's form; else raise SchemaError."""
+    dated = attribute.date_format is not None
+    if attribute.kind is not AttributeKind.NUMERIC or isinstance(
+        value, (bool if dated else str) | bool | Bin | None
+    ):
         raise SchemaError(_no_such_value(attribute, value))
-    sides = [_side(attribute, code, "=", value) for code in range(len(attribute.edges) - 1)]
+    number: Any = attribute.number(value) if dated else value
+    sides = [_side(attribute, code, "=", number) for code in range(len(attribute.edges) - 1)]
     inside = [code for code, side in enumerate(sides) if side != "none"]
     if not inside:
-        low, high = attribute.edges[0], attribute.edges[-1]
+        low, high = map(attribute.number_text, (attribute.edges[0], attribute.edges[-1]))
         raise SchemaError(
-            f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{number_text(low)}, {number_text(high)}]"
+            f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{low}, {high}]"
         )
     if sides[inside[0]] != "all":
         label = attribute.label(inside[0])
@@ -169,18 +180,37 @@ def _codes_in_order(attribute: Attribute, condition: Literal) -> int:
         raise SchemaError(
             f"{attribute.name!r} is {attribute.kind.value}; {condition.relation!r} is for numeric attributes: use 'in'"
         )
-    limit = condition.value
+    limit = _limit(attribute, condition)
     codes = 0
     for code in range(len(attribute.edges) - 1):
-        side = _side(attribute, code, condition.relation, limit)  # type: ignore[arg-type]  # a number, checked by Literal
+        side = _side(attribute, code, condition.relation, limit)
         if side == "some":
+            asked = as_json([attribute.name, condition.relation, condition.value])
             raise SchemaError(
                 f"'{condition.describe()}' is true of some values of the bin {attribute.label(code)} and false of others; "
                 f"move an edge of {attribute.name!r}, or compare representatives: "
-                f'{{"compare": ["{attribute.name}", "{condition.relation}", {values_text(limit)}], "by": "representative"}}'
+                f'{{"compare": {asked}, "by": "representative"}}'
             )
         codes |= (side == "all") << code
     return codes
+
+
+def _limit(attribute: Attribute, condition: Literal) -> float:
+    """Return the number that a condition compares with; of dates their seconds."""
+    name, relation, limit = condition.attribute, condition.relation, condition.value
+    if attribute.date_format is not None:
+        return attribute.number(limit)
+    if isinstance(limit, str):
+        pair = [name, limit] if "<" in relation else [limit, name]
+        hint = (
+            f'; to compare two columns use {{"ordered": {as_json(pair)}, "by": "representative"}}, or within a condition '
+            f'{{"compare": {as_json([name, relation, limit])}, "missing": "fails"}}'
+        )
+        raise SchemaError(
+            f"{attribute.measured!r} {relation}: expected a finite number, found {as_json(limit)}"
+            f"{'' if limit[:1].isdigit() else hint}"
+        )
+    return limit  # type: ignore[return-value]  # a number, checked by Literal
 
 
 def _side(attribute: Attribute, code: int, relation: str, limit: float) -> str:
@@ -257,16 +287,20 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
     Raises
     ------
     SchemaError
-        If a column does not exist or is not numeric.
+        If a column does not exist or is not numeric, or dates are compared with numbers.
     """
     found: dict[int, Fraction] = {}
     counts: list[tuple[Fraction, Formula]] = []
+    dates: list[tuple[Fraction, str, SchemaError]] = []  # or names that are none of a column
     rest = Fraction(0)
-    _refuse_other_starts([columns.find(term)[1] for _, term in comparison.terms() if isinstance(term, str)])
     for coefficient, term in comparison.terms():
         number = exact(coefficient)
         if isinstance(term, str):
-            position, attribute = columns.find(term)
+            try:
+                position, attribute = columns.find(term)
+            except SchemaError as unknown:
+                dates.append((number, term, unknown))
+                continue
             if attribute.kind is not AttributeKind.NUMERIC:
                 raise SchemaError(
                     f"{term!r} is {attribute.kind.value}; comparisons take numeric attributes, "
@@ -277,7 +311,26 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
             counts += [(number, part) for part in term.parts]
         else:
             rest += number * exact(term)
-    return LinearForm(found, tuple(counts), rest)
+    compared = [columns.at(position) for position in found]
+    _refuse_other_starts(compared)
+    dated = next((one for one in compared if one.date_format is not None), None)
+    if dated is None:
+        for _, _, unknown in dates:
+            raise unknown
+        return LinearForm(found, tuple(counts), rest)
+    moved = sum(found.values()) + sum(number for number, _, _ in dates)  # by counting from another second
+    if rest or counts or moved or any(one.date_format is None for one in compared):
+        raise SchemaError(
+            f"{dated.name!r} holds dates in the form {dated.date_format!r}: they are compared with dates, such as "
+            f"{dated.number_text(dated.edges[0])!r}, and not with numbers; for the time between two dates declare one of them "
+            "as a length after the other ('after', 'unit')"
+        )
+    for number, text, unknown in dates:
+        try:
+            rest += number * exact(dated.number(text))
+        except SchemaError as problem:
+            raise SchemaError(f"{unknown}; {problem}") from None
+    return LinearForm(found, (), rest)
 
 
 def _refuse_other_starts(compared: Sequence[Attribute]) -> None:
