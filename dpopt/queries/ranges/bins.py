@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
@@ -175,14 +174,18 @@ class Bins:
         """Return the number, or the seconds of the date, that a text names; ValueError if it names none."""
         if self.date_format is not None:
             return date_number(text, self.date_format)
-        with suppress(ValueError):
+        edges, labels = self.edges or (), self.labels or ()
+        if labels and not labels[0].startswith(
+            f"[{number_text(edges[0])}, "
+        ):  # dates, on file without a form
+            ends = [*(label[1:].startswith(f"{text}, ") for label in labels[: self.intervals]), False]
+            ends[-1] = labels[self.intervals - 1].endswith(f", {text}]")
+            if any(ends):
+                return edges[ends.index(True)]
+        try:
             return float(text)
-        for edge, label in zip(self.edges or (), self.labels or (), strict=False):
-            if label.startswith(f"[{text}, "):  # a date, in a file from before these had forms
-                return edge
-        if self.labels and self.labels[self.intervals - 1].endswith(f", {text}]"):
-            return (self.edges or ())[-1]
-        raise ValueError(f"{text!r} is no number")
+        except ValueError:
+            raise ValueError(f"{text!r} is no number") from None
 
     def _by_labels(self, first: str, last: str) -> tuple[int, int]:
         labels = self.labels or ()
