@@ -186,9 +186,8 @@ class Known:
                 noisy, spread, size = sets.take(some), variances[places[some]], self.plan.size
                 scales = interaction_scales(noisy, deviations[mask], spread, predicted[mask], size)
                 limits = self.limits[places[some]]
-                hidden = (
-                    spread * prices(noisy) * noisy.cells() > limits * size**2
-                )  # noise hides what limits leave
+                # Where noise hides what the limit leaves, it would be taken for what the set says.
+                hidden = spread * prices(noisy) * noisy.cells() > limits * size**2
                 self.scales[places[some]] = np.where(hidden, np.minimum(scales, limits), scales)
             counts = shrunken_counts(
                 sets, deviations, variances[places], predicted, self.scales[places], self.plan.size

@@ -21,13 +21,7 @@ Literal = tuple[int, int, bool]
 
 
 def named_marginals(listed: object, schema: Schema, domains: Domains) -> MarginalSet:
-    """Return marginals given as lists of attribute names.
-
-    Raises
-    ------
-    WorkloadError
-        If the lists are empty, name an attribute twice or one that does not exist, or two are the same set.
-    """
+    """Return marginals given as lists of attribute names."""
     marginals: list[list[int]] = []
     seen: set[frozenset[int]] = set()
     for number, item in enumerate(json_list(listed, "workload: 'marginals'", WorkloadError)):

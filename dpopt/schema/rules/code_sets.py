@@ -57,13 +57,7 @@ class Columns:
         return tuple(attribute.size for attribute in self._attributes)
 
     def set_of(self, name: str, values: Iterable[Named]) -> int:
-        """Return the set of codes of these values of an attribute.
-
-        Raises
-        ------
-        SchemaError
-            If the attribute or a value does not exist, or a number shares its bin with others.
-        """
+        """Return the set of codes of these values of an attribute."""
         position, attribute = self.find(name)
         known = self._codes.setdefault(position, {}) or self._known(position)
         codes = 0
@@ -75,13 +69,7 @@ class Columns:
         return codes
 
     def literal(self, condition: Literal) -> tuple[int, int]:
-        """Return the position of a literal's attribute and the set of codes for which it is true.
-
-        Raises
-        ------
-        SchemaError
-            As `set_of`; or if an order relation cannot be decided from the bins, or is asked of what has no numbers.
-        """
+        """Return the position of a literal's attribute and the set of codes for which it is true."""
         position, attribute = self.find(condition.attribute)
         every = (1 << attribute.size) - 1
         if condition.relation == "is":
@@ -242,17 +230,7 @@ EVERY_VALUE = "every value"
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """Numbers of codes plus coefficients of true formulas are at least the bound; columns are given, not missing.
-
-    Attributes
-    ----------
-    bound : int
-        Right-hand side.
-    terms : dict of position to list of int
-        A number for each code but missing.
-    counts : tuple of (int, Formula)
-        Coefficients, of either sign.
-    """
+    """Numbers of codes, by position all but missing, plus coefficients of either sign of true formulas are at least a bound."""
 
     bound: int
     terms: dict[int, list[int]]
@@ -282,13 +260,7 @@ class LinearForm:
 
 
 def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
-    """Return left minus right of a comparison, with the positions of its columns.
-
-    Raises
-    ------
-    SchemaError
-        If a column does not exist or is not numeric, or dates are compared with numbers.
-    """
+    """Return left minus right of a comparison, with the positions of its columns."""
     found: dict[int, Fraction] = {}
     counts: list[tuple[Fraction, Formula]] = []
     dates: list[tuple[Fraction, str, SchemaError]] = []  # or names that are none of a column
@@ -298,8 +270,8 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
         if isinstance(term, str):
             try:
                 position, attribute = columns.find(term)
-            except SchemaError as unknown:
-                dates.append((number, term, unknown))
+            except SchemaError as problem:
+                dates.append((number, term, problem))
                 continue
             if attribute.kind is not AttributeKind.NUMERIC:
                 raise SchemaError(
@@ -350,11 +322,6 @@ def inequalities(
     """Return inequalities which say that "form relation 0", and whether all of them must be true or one.
 
     With `by` "every value" each of them says it for whatever values of their bins the columns have.
-
-    Raises
-    ------
-    SchemaError
-        If "!=" is asked for every value of columns whose differences may jump over 0.
     """
     other = form.negated()
     match relation:
