@@ -11,7 +11,7 @@ from typing import Any
 
 from dpopt.errors import WorkloadError
 from dpopt.schema.attribute import Attribute, AttributeKind, number_text
-from dpopt.schema.dates import FIRST, LAST, date_number, date_pattern, date_text
+from dpopt.schema.dates import date_number, date_text
 
 _SHOWN = 5
 
@@ -54,9 +54,13 @@ class Bins:
                 f"{self.name}: found {len(self.edges):,} edges for {self.number:,} bins; expected increasing finite numbers, "
                 "one more than there are intervals"
             )
-        form, edges = self.date_format, self.edges or (LAST,)
-        if form is not None and not (date_pattern(form) and FIRST <= edges[0] < edges[-1] <= LAST):
-            raise WorkloadError(f"{self.name}: the edges are no dates in the form {form!r}")
+        if self.date_format is not None:
+            try:
+                for place in (0, -1):
+                    date_number(self.edge_text(place), self.date_format)
+            except (ArithmeticError, LookupError, ValueError):
+                form = self.date_format
+                raise WorkloadError(f"{self.name}: the edges are no dates in the form {form!r}") from None
 
     @property
     def intervals(self) -> int:
@@ -70,12 +74,8 @@ class Bins:
         Parameters
         ----------
         ordered : bool
-            Whether the declared values of a categorical attribute stand in a meaningful order.
-
-        Raises
-        ------
-        WorkloadError
-            If they do not: a range of values without order means nothing.
+            Whether the declared values of a categorical attribute stand in a meaningful order; without one it is refused, by
+            WorkloadError: a range of such values means nothing.
         """
         if attribute.kind is not AttributeKind.NUMERIC and not ordered:
             raise WorkloadError(

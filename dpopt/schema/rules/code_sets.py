@@ -108,7 +108,7 @@ def missing_set(attribute: Attribute) -> int:
 
 
 def whole_numbers(attribute: Attribute, code: int) -> tuple[int, int]:
-    """Return the least and the greatest whole number in a bin of an attribute that holds those, or date in its form."""
+    """Return the least and the greatest whole number, or date in its form, in a bin of an attribute that holds those."""
     low, high = attribute.edges[code], attribute.edges[code + 1]
     closed = code == len(attribute.edges) - 2
     first, last = math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
