@@ -12,7 +12,7 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import UNITS, cut_off, date_number, date_pattern, date_text, first_and_last
+from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, date_pattern, date_text
 
 Value = str | int | float | bool
 LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
@@ -63,8 +63,8 @@ class Attribute:
         The codes that can occur, as far as is publicly known. None: nothing is declared.
     date_format
         Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (all
-        parts: `dpopt.schema.dates`). Edges, representatives and `other` are given as such texts, and kept as seconds since the
-        beginning of 1970.
+        parts: `dpopt.schema.dates`). Edges, representatives and `other` are given as such texts, never as bare numbers, and
+        kept as seconds since the beginning of 1970.
     prefix
         Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
         value "I21".
@@ -194,7 +194,37 @@ class Attribute:
         if self.date_format is None:
             return found
         written = cut_off(np.array(found), self.date_format).tolist()
-        return tuple(map(max, written, map(math.ceil, self.edges)))
+        return tuple(map(Seconds, map(max, written, map(math.ceil, self.edges))))
+
+    def number(self, given: object, what: str = "value") -> float:
+        """Return a number of this attribute as people name it; a date as a text in its form, which becomes `Seconds`.
+
+        Raises
+        ------
+        SchemaError
+            If it is no finite number, or no date in the form: a bare number is none. `what` names it in the message.
+
+        Examples
+        --------
+        >>> import dpopt
+        >>> days = {"edges": ("1970-01-01", "1970-02-01"), "date_format": "%Y-%m-%d"}
+        >>> dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, **days).number("1970-01-02")
+        86400.0
+        """
+        if self.date_format is not None:
+            try:
+                return given if isinstance(given, Seconds) else date_number(given, self.date_format)
+            except ValueError as problem:
+                raise self._refusal(f"the {what} {problem}") from None
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            raise self._refusal(f"the {what} {given!r} is no number")
+        try:
+            number = float(given) + 0.0  # -0.0 becomes 0.0
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self._refusal(f"the {what} {given!r} is not finite")
+        return number
 
     def number_text(self, number: float) -> str:
         """Return a number of this attribute as people read it: in its shortest form, or as a date."""
@@ -348,31 +378,7 @@ class Attribute:
         return low <= number < high or (number == high and code == len(self.edges) - 2)
 
     def _floats(self, numbers: tuple[float | str, ...], what: str) -> tuple[float, ...]:
-        checked = []
-        for given in numbers:
-            number: object = given
-            if isinstance(given, str) and self.date_format is not None:
-                try:
-                    number = date_number(given, self.date_format)
-                except ValueError:
-                    raise self._refusal(
-                        f"the {what} {given!r} is no date in the form {self.date_format!r}"
-                    ) from None
-            if isinstance(number, bool) or not isinstance(number, int | float):
-                raise self._refusal(f"the {what} {number!r} is no number")
-            try:
-                converted = float(number) + 0.0  # -0.0 becomes 0.0
-            except OverflowError:
-                converted = math.inf
-            if not math.isfinite(converted):
-                raise self._refusal(f"the {what} {number!r} is not finite")
-            if self.date_format is not None:
-                first, last = first_and_last(self.date_format)
-                if not first <= converted <= last:
-                    years = f"{date_text(first, '%Y').lstrip('0')} to {date_text(last, '%Y')}"
-                    raise self._refusal(f"the {what} {number!r} is no date in the years {years}")
-            checked.append(converted)
-        return tuple(checked)
+        return tuple(self.number(given, what) for given in numbers)
 
     def _check_missing(self) -> None:
         if self.missing is None:

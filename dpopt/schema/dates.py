@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -31,6 +32,13 @@ UNITS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0
 """The first second of year 1 and the last one of year 9999: texts of dates reach no farther."""
 _FIRST_OF_CENTURY, _LAST_OF_CENTURY = -1_262_304_000.0, 1_893_455_999.0
+_EXAMPLE = 1_706_659_200.0  # 2024-01-31
+
+
+class Seconds(float):
+    """A date as seconds since 1970-01-01 00:00: it was read in a form, while a bare number could mean anything."""
+
+    __slots__ = ()
 
 
 @cache
@@ -69,28 +77,29 @@ def has_time(form: str) -> bool:
     return "%H" in form
 
 
-def date_number(text: str, form: str) -> float:
+def date_number(text: object, form: str) -> Seconds:
     """Return the seconds of a text in a format, since 1970-01-01 00:00.
 
     Raises
     ------
     ValueError
-        If the text has another form, or there is no such day or time.
+        If it is no text, has another form, or there is no such day or time; the message shows the form.
 
     Examples
     --------
     >>> date_number("02-01-1970", "%d-%m-%Y")
     86400.0
     """
-    match = re.fullmatch(date_pattern(form) or "$^", text, re.ASCII)
-    if match is None:
-        raise ValueError(text)
-    found = {}
-    for part, text_of in match.groupdict().items():
-        number = MONTHS[part].index(text_of.lower()) + 1 if part in MONTHS else int(text_of)
-        found[_SAME.get(part, part)] = CENTURY + (number - CENTURY) % 100 if part == "y" else number
-    given = [found.get(part, 1 if part in "md" else 0) for part in _ORDER.removesuffix("f")]
-    return (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]  # six numbers
+    match = re.fullmatch(date_pattern(form) or "$^", text, re.ASCII) if isinstance(text, str) else None
+    if match is not None:
+        found = {}
+        for part, text_of in match.groupdict().items():
+            number = MONTHS[part].index(text_of.lower()) + 1 if part in MONTHS else int(text_of)
+            found[_SAME.get(part, part)] = CENTURY + (number - CENTURY) % 100 if part == "y" else number
+        given = [found.get(part, 1 if part in "md" else 0) for part in _ORDER.removesuffix("f")]
+        with suppress(ValueError):  # no such day, or time
+            return Seconds((dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds())  # type: ignore[misc,arg-type]
+    raise ValueError(f"{text!r} is no date in the form {form!r}, such as {date_text(_EXAMPLE, form)!r}")
 
 
 def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:

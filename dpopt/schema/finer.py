@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.schema.dates import Seconds
 from dpopt.schema.rules.formula import ORDERS, Comparison
 from dpopt.schema.rules.rule import Ordering, Rule
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -92,7 +93,8 @@ def finer(attribute: Attribute) -> Attribute:
     """Return a numeric attribute with finer bins: every bin of it is a union of these."""
     inner = np.setdiff1d(fine_limits(attribute), limits(attribute))
     edges = np.sort(np.concatenate((np.array(attribute.edges), inner)))
-    return replace(attribute, edges=tuple(edges.tolist()), representatives=(), occurring=None)
+    kind = float if attribute.date_format is None else Seconds
+    return replace(attribute, edges=tuple(map(kind, edges.tolist())), representatives=(), occurring=None)
 
 
 def dividable(schema: Schema) -> list[int]:
@@ -190,6 +192,8 @@ def _orders_of(rule: Rule, schema: Schema) -> list[Order]:
     else:
         by_sign = {coefficient: name for coefficient, name in form.terms() if isinstance(name, str)}
         if form.relation not in ORDERS or len(form.terms()) != 2 or set(by_sign) != {1, -1}:
+            return []
+        if not set(by_sign.values()).issubset(schema.names):  # a column and a date
             return []
         pair = by_sign[1], by_sign[-1]
         pairs, strict = [pair if "<" in form.relation else pair[::-1]], "=" not in form.relation

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
-from dpopt.schema.dates import UNITS, cut_off, date_number, first_and_last
+from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, first_and_last
 
 _Numbers = NDArray[np.float64]
 _FINEST = {"%S": "seconds", "%M": "minutes", "%H": "hours", "%d": "days"}
@@ -98,7 +98,7 @@ def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
     first = as_in_files(attributes, [other.name for other in attributes].index(one.after))
     whole, form = one.integer and first.integer, first.date_format
     last = None if form is None else first_and_last(form)[1]
-    ends = _OUT_OF_THE_WAY if last is None else (last - 1, last)
+    ends = _OUT_OF_THE_WAY if last is None else (Seconds(last - 1), Seconds(last))
     return Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
 
 

@@ -27,6 +27,7 @@ from dpopt.files.json_files import json_list, json_object, parse_json, refuse_un
 from dpopt.html_pages.shown import Shown
 from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
+from dpopt.queries.ranges.bins import as_today
 from dpopt.releases.folder_files import check_new, write_whole
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
@@ -173,6 +174,7 @@ class Synopsis(Shown, ABC):
             If one of them is missing or of another kind.
         """
         parts = {name: stated[name] for name in cls.DECLARED if name in stated}
+        parts |= {name: as_today(parts[name]) for name in {"axes", "bins"} & parts.keys()}
         found: dict[str, Any] = vars(decode(cls._declaration(), parts, f"the {cls.WHAT}", WorkloadError))
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitSettings
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.counting.kernels import shares_on_records
+from dpopt.queries.distances import UNIT
 from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
@@ -199,6 +202,72 @@ def test_a_distance_within_few_cells_is_large_variances_of_few() -> None:
     assert even.max() < 20
     assert few.max() > 1000
     np.testing.assert_allclose(chances[1, VARIANCES > 1000].sum(), 0.04)
+
+
+def played(known: Known, truth: np.ndarray, seed: int) -> Known:
+    """Measure all stages of a plan, with noise from a seed; `truth` are the counts of all sets, (cells,)."""
+    generator, sets = np.random.default_rng(seed), known.sets
+    for stage in known.plan.stages:
+        if stage.distances:
+            (some, predicted), places = known.predicted(stage.order), known.of_order(stage.order)
+            counts = truth[sets.starts[places[0]] : sets.starts[places[-1] + 1]]
+            apart = np.add.reduceat(np.abs(counts - predicted), some.starts[:-1])
+            noisy = np.rint(UNIT * apart + stage.scale * generator.normal(size=apart.size))
+            known.add_distances(stage.order, noisy.astype(np.int64), stage.scale)
+            continue
+        factors = known.choose(stage.order, stage.bound, stage.scale)
+        new = np.zeros(len(sets))
+        new[factors > 0] = 1 / known.residuals(factors).variances(stage.scale**2)
+        spread = np.sqrt(np.divide(1, new, out=np.zeros(len(sets)), where=new > 0))
+        noise = residuals_of(sets, np.repeat(spread, sets.cells()) * generator.normal(size=truth.size))
+        before, after = np.repeat(known.precision, sets.cells()), np.repeat(new, sets.cells())
+        found = before * known.estimates + after * (residuals_of(sets, truth) + noise)
+        known.estimates = np.divide(found, before + after, out=np.zeros(truth.size), where=before + after > 0)
+        known.precision = known.precision + new
+        known.update(stage.order if stage is not known.plan.stages[-1] else int(sets.widths().max()))
+    return known
+
+
+def factorial() -> tuple[np.ndarray, Schema]:
+    """Return all combinations of eight columns once, and a class that follows from four of them."""
+    sizes = (3, 5, 4, 4, 3, 2, 3, 3)
+    rows = np.array(list(itertools.product(*map(range, sizes))))
+    score = rows[:, 0] + rows[:, 1] + rows[:, 6] + 3 * (rows[:, 7] == 0)
+    made = np.c_[rows, np.digitize(score, [3, 5, 7])].astype(np.int32)
+    named = zip("abcdefghi", (*sizes, 4), strict=True)
+    kind = AttributeKind.CATEGORICAL
+    return made, Schema(tuple(Attribute(name, kind, values=tuple(map(str, range(n)))) for name, n in named))
+
+
+def test_the_error_of_a_balanced_table_falls_with_epsilon() -> None:
+    """Sets that say nothing get token precisions: their noise is none of what they say, however fine all others are."""
+    rows, schema = factorial()
+    asked = parse_workload("marginals:3", schema)
+    errors: list[float] = []
+    for epsilon in (0.3, 1, 3, 10, 30):
+        terms = PlanRequest(len(rows), ADD_REMOVE, Budget(epsilon, 1e-9, None, Accountant.ZCDP), Projection())
+        plan = make_measured_plan(terms, asked)
+        found = []
+        for seed in range(3):
+            known = Known(Job(plan, schema, asked, {}, {}), plan)
+            truth = len(rows) * shares_on_records(known.sets, rows, schema.sizes)
+            known = played(known, truth, seed)
+            triples = known.sets.starts[known.of_order(3)[0]]
+            found.append(float(np.abs(known.counts - truth)[triples:].sum() / 2 / len(rows) / 84))
+        errors.append(float(np.mean(found)))
+    assert errors[4] < 0.002  # 0.02 where scales come from the top of a grid
+    assert all(later < 1.2 * earlier for earlier, later in itertools.pairwise(errors))
+
+
+def test_a_residual_that_noise_does_not_hide_decides_its_scale() -> None:
+    """The bound is no second opinion on sets that were measured well, whose deviations lie in few cells."""
+    plan = make_measured_plan(request(10.0), workload("marginals:2"))
+    known = Known(Job(plan, SCHEMA, workload("marginals:2"), {}, {}), plan)
+    known = played(known, ROWS * shares_on_records(known.sets, codes(), SCHEMA.sizes), 0)
+    limits, scales = known.limits.copy(), known.scales.copy()
+    assert (scales[limits < np.inf] > limits[limits < np.inf]).any()
+    hidden = prices(known.sets) * known.sets.cells() / known.precision > limits * ROWS**2
+    assert (scales <= limits)[hidden].all()
 
 
 def test_thinned_noise_is_standard_normal() -> None:

@@ -22,6 +22,7 @@ from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries import parse_workload
 from dpopt.releases.table_output import records_table
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare, literal, ordered
+from dpopt.schema.dates import Seconds
 
 NUMERIC = AttributeKind.NUMERIC
 DATE = "%Y-%m-%d"
@@ -169,7 +170,7 @@ def test_rules_see_the_length() -> None:
 @given(st.randoms(use_true_random=False))
 def test_written_rows_are_in_order_and_read_back_to_the_same_codes(random: Any) -> None:
     rng = np.random.default_rng(random.randrange(2**32))
-    moment = Attribute("p", NUMERIC, edges=(1.7e9, 1.8e9), date_format="%Y-%m-%d %H:%M")
+    moment = Attribute("p", NUMERIC, edges=(Seconds(1.7e9), Seconds(1.8e9)), date_format="%Y-%m-%d %H:%M")
     ride = Attribute("q", NUMERIC, edges=(0, 0.5, 1, 30), after="p", unit="hours")
     number = Attribute("x", NUMERIC, edges=(-5, 5))
     more = Attribute("y", NUMERIC, edges=(0, 1, 2), after="x")

@@ -21,7 +21,7 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.table_output import write_records
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
-from dpopt.schema.dates import date_number
+from dpopt.schema.dates import Seconds, date_number
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
@@ -334,7 +334,7 @@ def test_representatives_of_dates_are_dates_of_their_form() -> None:
     days = age(date_format="%Y-%m-%d", edges=("2020-01-01", "2020-01-02", "2020-01-05"))
     assert [one % 86400 for one in days.representatives] == [0, 0]
     assert days.decoded() == ("2020-01-01", "2020-01-03")
-    assert age(date_format="%Y-%m-%d", edges=(5.0, 7.0)).representatives == (5.0,)
+    assert age(date_format="%Y-%m-%d", edges=(Seconds(5), Seconds(7))).representatives == (5.0,)
 
 
 def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None:
@@ -362,10 +362,33 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
         (lambda: days(edges=("2024-01-01", "01-01-2025")), "the edge '2024-01-01' is no date in the form"),
         (lambda: days(edges=("30-02-2024", "01-01-2025")), "the edge '30-02-2024' is no date"),
         (lambda: days(missing="24-12-2024"), "also a number inside the bins"),
-        (lambda: age(date_format="%y", edges=(0, 2e9)), "is no date in the years 1930 to 2029"),
+        (
+            lambda: age(date_format="%y", edges=(0, 2e9)),
+            "the edge 0 is no date in the form '%y', such as '24'",
+        ),
         (lambda: days(date_format="%y %Y"), "expected one such as"),
         (lambda: x_of(("a",), date_format="%Y"), "a form of dates belongs to numeric"),
-        (lambda: age(date_format="%Y", edges=(0, 1e12)), "is no date in the years 1 to 9999"),
+        (
+            lambda: days(edges=("0000", "2024"), date_format="%Y"),
+            "the edge '0000' is no date in the form '%Y'",
+        ),
+        (
+            lambda: days(other=1.7e9),
+            "'other' 1700000000.0 is no date in the form '%d-%m-%Y', such as '31-01-2024'",
+        ),
+        (
+            lambda: days(representatives=(1.7e9, 1.8e9)),
+            "the representative 1700000000.0 is no date in the form",
+        ),
+        (
+            lambda: Schema.from_json(
+                {
+                    "dpopt_schema": 1,
+                    "attributes": [{"name": "d", "type": "date", "format": "%Y", "edges": [2000, 2025]}],
+                }
+            ),
+            "the edge 2000 is no date in the form '%Y', such as '2024'",
+        ),
         (lambda: age(decimals=0), "'decimals' is a number from 1 to 15"),
         (lambda: x_of(("a",), decimals=1), "belongs to numeric"),
         (lambda: age(prefix=2), "a prefix belongs to categorical"),

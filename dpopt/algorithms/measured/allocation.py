@@ -27,6 +27,9 @@ DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
 VARIANCES = np.geomspace(1e-3, 1e18, 64)
 """Variances of residuals along a direction that are told apart, in records squared."""
 
+SURE = 0.95
+"""Quantile of likely distances that bounds the scale of a set whose noise hides it."""
+
 NOTHING = 1e-12
 """Variance of what is not to be measured."""
 _NONE = np.concatenate(([0.1], np.full(37, 0.9 / 37)))  # how frequent distances are before anything is seen
@@ -78,6 +81,15 @@ def likely_variances(
         total += np.bincount(places.reshape(-1), (shares * chance[:, None]).reshape(-1), total.size)
     found = total.reshape(rows.size, VARIANCES.size)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def largest_scales(
+    likely: NDArray[np.float64], sets: MarginalSet, predicted: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Return the scale of each set (`dpopt.inference.interactions`), (S,), whose mean distance is the `SURE` quantile."""
+    places = (likely.cumsum(axis=1) >= SURE).argmax(axis=1)
+    roots = np.add.reduceat(np.sqrt(np.maximum(predicted, LEAST_COUNT)), sets.starts[:-1])
+    return np.asarray(np.pi / 2 * (2 * size * DISTANCES[places] / roots) ** 2 / size)
 
 
 def best_precisions(

@@ -16,6 +16,7 @@ from dpopt.algorithms.measured.allocation import (
     VARIANCES,
     best_precisions,
     factors_of,
+    largest_scales,
     likely_distances,
     likely_variances,
 )
@@ -31,7 +32,7 @@ from dpopt.inference.interactions import (
 )
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.start import estimated_one_way
-from dpopt.models.noise_budgets.residual_allocation import ResidualPrior
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT, Distances
@@ -78,6 +79,8 @@ class Known:
         Counts after shrinkage, of the orders up to the last one measured.
     scales : (A,) float64
         Scale of what each measured set says; 0 for others.
+    limits : (A,) float64
+        Largest scale that the noisy distance of a set allows; infinite where none was measured.
     """
 
     job: Job
@@ -88,13 +91,14 @@ class Known:
     prior: ResidualPrior = field(init=False)
     counts: NDArray[np.float64] = field(init=False)
     scales: NDArray[np.float64] = field(init=False)
+    limits: NDArray[np.float64] = field(init=False)
     marginals: MarginalSet = field(init=False)
 
     def __post_init__(self) -> None:
         self.marginals, self.sets = sets_of(self.job.workload)
         number, cells = len(self.sets), self.sets.number_of_cells
         self.estimates, self.counts = np.zeros(cells), np.zeros(cells)
-        self.precision, self.scales = np.zeros(number), np.zeros(number)
+        self.precision, self.scales, self.limits = np.zeros(number), np.zeros(number), np.full(number, np.inf)
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
 
     def of_order(self, order: int) -> NDArray[np.int64]:
@@ -155,6 +159,7 @@ class Known:
         places, size = self.of_order(order), self.plan.size
         sets, predicted = self.predicted(order)
         likely = likely_distances(noisy / UNIT, scale / UNIT, size)
+        self.limits[places] = largest_scales(likely, sets, predicted, size)
         likely = likely_variances(likely, sets, predicted, size)
         values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
         spare = VARIANCES.size - values.shape[1]
@@ -178,13 +183,12 @@ class Known:
             some = np.flatnonzero(self.precision[places] > 0)
             if some.size:
                 mask = np.repeat(self.precision[places] > 0, sets.cells())
-                self.scales[places[some]] = interaction_scales(
-                    sets.take(some),
-                    deviations[mask],
-                    variances[places[some]],
-                    predicted[mask],
-                    self.plan.size,
-                )
+                noisy, spread, size = sets.take(some), variances[places[some]], self.plan.size
+                scales = interaction_scales(noisy, deviations[mask], spread, predicted[mask], size)
+                limits = self.limits[places[some]]
+                # Where noise hides what the limit leaves, it would be taken for what the set says.
+                hidden = spread * prices(noisy) * noisy.cells() > limits * size**2
+                self.scales[places[some]] = np.where(hidden, np.minimum(scales, limits), scales)
             counts = shrunken_counts(
                 sets, deviations, variances[places], predicted, self.scales[places], self.plan.size
             )
@@ -217,6 +221,7 @@ class Known:
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
         other = Known(self.job, self.plan)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
+        other.limits = self.limits
         other.update(int(self.sets.widths().max()))
         return other, self.estimates - 2 * drawn
 

@@ -237,8 +237,8 @@ def answer_histogram(
     file: HistogramFile,
     query: Annotated[
         list[str] | None,
-        "Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b. Positions, without a "
-        "schema: bins a to b - 1. Categorical values: from a to b, both included.",
+        "Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b, dates as "
+        "their column has them. Positions, without a schema: bins a to b - 1. Categorical values: from a to b, both included.",
     ] = None,
     quantile: Annotated[
         list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.readers.domain_codes import parse_dates
-from dpopt.schema.dates import cut_off, date_pattern, first_and_last, has_time
+from dpopt.schema.dates import Seconds, cut_off, date_pattern, first_and_last, has_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +111,7 @@ def _within(edges: list[float], form: str) -> tuple[float, ...]:
     first, last = first_and_last(form)
     edges = [max(edges[0], first), *edges[1:]]
     if edges[-1] <= last:
-        return tuple(edges)
+        return tuple(map(Seconds, edges))
     end = float(cut_off(np.array([last]), form)[0])
     inside = [edge for edge in edges if edge < end] or [end - 366 * _DAY]
-    return (*inside, end)
+    return tuple(map(Seconds, (*inside, end)))

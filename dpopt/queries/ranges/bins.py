@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
+from typing import Any
 
 from dpopt.errors import WorkloadError
 from dpopt.schema.attribute import Attribute, AttributeKind, number_text
+from dpopt.schema.dates import date_number, date_text
 
 _SHOWN = 5
 
@@ -28,12 +30,15 @@ class Bins:
         A text for each bin; None for bins that are known by their positions 0, 1, ...
     edges : tuple of float or None
         Bin i is [edges[i], edges[i + 1]); a bin for missing values may follow the last interval.
+    date_format : str or None
+        The edges are dates, in seconds since 1970, which are named in this form. Files from before it have none.
     """
 
     name: str
     number: int
     labels: tuple[str, ...] | None = None
     edges: tuple[float, ...] | None = None
+    date_format: str | None = None
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -49,6 +54,13 @@ class Bins:
                 f"{self.name}: found {len(self.edges):,} edges for {self.number:,} bins; expected increasing finite numbers, "
                 "one more than there are intervals"
             )
+        if self.date_format is not None:
+            try:
+                for place in (0, -1):
+                    date_number(self.edge_text(place), self.date_format)
+            except (ArithmeticError, LookupError, ValueError):
+                form = self.date_format
+                raise WorkloadError(f"{self.name}: the edges are no dates in the form {form!r}") from None
 
     @property
     def intervals(self) -> int:
@@ -62,12 +74,8 @@ class Bins:
         Parameters
         ----------
         ordered : bool
-            Whether the declared values of a categorical attribute stand in a meaningful order.
-
-        Raises
-        ------
-        WorkloadError
-            If they do not: a range of values without order means nothing.
+            Whether the declared values of a categorical attribute stand in a meaningful order; without one it is refused, by
+            WorkloadError: a range of such values means nothing.
         """
         if attribute.kind is not AttributeKind.NUMERIC and not ordered:
             raise WorkloadError(
@@ -75,8 +83,8 @@ class Bins:
                 "they are declared in their order, say so (--ordered)"
             )
         labels = tuple(attribute.label(code) for code in range(attribute.size))
-        edges = tuple(attribute.edges) if attribute.kind is AttributeKind.NUMERIC else None
-        return cls(attribute.name, attribute.size, labels, edges)
+        edges = tuple(map(float, attribute.edges)) if attribute.kind is AttributeKind.NUMERIC else None
+        return cls(attribute.name, attribute.size, labels, edges, attribute.date_format)
 
     def label(self, position: int) -> str:
         """Return a bin in words."""
@@ -85,9 +93,10 @@ class Bins:
     def range_of(self, text: str) -> tuple[int, int]:
         """Return the range start, stop that a text ``a:b`` names.
 
-        Of numbers it holds a <= x < b, and a and b are edges of bins; of positions the bins a, ..., b - 1; of declared values
-        those from a to b, both included. A side that is left out stands for the end. Where a bin for missing values follows the
-        numbers, its label names it ("missing:missing"), and ":" alone holds it too; "a:" does not.
+        Of numbers and dates it holds a <= x < b, and a and b are edges of bins, dates in the form of their column; of positions
+        the bins a, ..., b - 1; of declared values those from a to b, both included. A side that is left out stands for the end.
+        Where a bin for missing values follows the numbers, its label names it ("missing:missing"), and ":" alone holds it too;
+        "a:" does not. Where ends hold colons themselves, as times do, the range is divided where both ends can be read.
 
         Raises
         ------
@@ -107,20 +116,40 @@ class Bins:
             )
         return start, stop
 
+    def edge_text(self, place: int) -> str:
+        """Return an edge as a range names it."""
+        edge = (self.edges or ())[place]
+        return number_text(edge) if self.date_format is None else date_text(edge, self.date_format)
+
     def _ends(self, text: str) -> tuple[str, str]:
-        """Return the two ends; of labels that hold colons themselves, those that are declared."""
+        """Return the two ends; where there are more colons, those that are labels, or can be read as edges."""
         parts = text.split(":")
         found = [(":".join(parts[:place]), ":".join(parts[place:])) for place in range(1, len(parts))]
-        if len(found) > 1 and self.labels is not None and self.edges is None:
-            known = {"", *self.labels}
-            found = [ends for ends in found if known.issuperset(ends)]
+        if len(found) > 1:
+            found = [ends for ends in found if all(map(self._is_end, ends))]
         if len(found) != 1:
-            raise WorkloadError(f"found the range {text!r}; expected two ends and a colon, such as 10:20")
+            form = self.date_format
+            dates = (
+                "10:20" if form is None else f"{self.edge_text(0)}:{self.edge_text(-1)} in the form {form!r}"
+            )
+            raise WorkloadError(f"found the range {text!r}; expected two ends and a colon, such as {dates}")
         return found[0]
+
+    def _is_end(self, text: str) -> bool:
+        if self.edges is None:
+            return text in {"", *(self.labels or ())}
+        try:
+            return text.strip() in {"", self._missing} or self._number(text.strip()) is not None
+        except ValueError:
+            return False
+
+    @property
+    def _missing(self) -> str:
+        return "" if self.intervals == self.number else self.label(self.intervals)
 
     def _by_edges(self, low: str, high: str) -> tuple[int, int]:
         low, high = low.strip(), high.strip()
-        missing = "" if self.intervals == self.number else self.label(self.intervals)
+        missing = self._missing
         if not low and not high:
             return 0, self.number
         start = self.intervals if missing and low == missing else self._edge(low, 0)
@@ -129,19 +158,34 @@ class Bins:
 
     def _edge(self, text: str, default: int) -> int:
         edges = self.edges or ()
-        if not text.strip():
+        if not text:
             return default
         try:
-            wanted = float(text)
-        except ValueError:
-            raise WorkloadError(
-                f"{self.name}: {text!r} is no number; ranges are named by edges of bins"
-            ) from None
+            wanted = self._number(text)
+        except ValueError as problem:
+            raise WorkloadError(f"{self.name}: {problem}; ranges are named by edges of bins") from None
         place = bisect_left(edges, wanted)
         if place < len(edges) and edges[place] == wanted:
             return place
-        around = ", ".join(number_text(edge) for edge in edges[max(0, place - 1) : place + 1])
+        around = ", ".join(map(self.edge_text, range(max(0, place - 1), min(place + 1, len(edges)))))
         raise WorkloadError(f"{self.name}: {text} is no edge of a bin; the nearest are {around}")
+
+    def _number(self, text: str) -> float:
+        """Return the number, or the seconds of the date, that a text names; ValueError if it names none."""
+        if self.date_format is not None:
+            return date_number(text, self.date_format)
+        edges, labels = self.edges or (), self.labels or ()
+        if labels and not labels[0].startswith(
+            f"[{number_text(edges[0])}, "
+        ):  # dates, on file without a form
+            ends = [*(label[1:].startswith(f"{text}, ") for label in labels[: self.intervals]), False]
+            ends[-1] = labels[self.intervals - 1].endswith(f", {text}]")
+            if any(ends):
+                return edges[ends.index(True)]
+        try:
+            return float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is no number") from None
 
     def _by_labels(self, first: str, last: str) -> tuple[int, int]:
         labels = self.labels or ()
@@ -159,6 +203,13 @@ class Bins:
             raise WorkloadError(
                 f"{self.name}: {low}:{high} are no positions; expected whole numbers such as 0:64"
             ) from None
+
+
+def as_today(stated: Any) -> Any:
+    """Return the JSON of bins, or of several, as it is written today: dates had no form before."""
+    if isinstance(stated, list):
+        return list(map(as_today, stated))
+    return {"date_format": None, **stated} if isinstance(stated, dict) else stated
 
 
 def names_of(axes: Iterable[Bins]) -> str:

@@ -104,11 +104,6 @@ def box_variances(
         A box has the bins start, ..., stop - 1 of each axis.
     inverse : (L_1 + 1, ..., L_D + 1) float64
         One over the precision of each part.
-
-    Raises
-    ------
-    WorkloadError
-        If a box is none of the grid.
     """
     check_boxes(starts, stops, shape)
     found = np.broadcast_to(inverse, (len(starts), *inverse.shape))
@@ -119,13 +114,7 @@ def box_variances(
 
 
 def check_boxes(starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequence[int]) -> None:
-    """Refuse boxes outside the grid, or without a cell.
-
-    Raises
-    ------
-    WorkloadError
-        With the first of them.
-    """
+    """Refuse boxes outside the grid, or without a cell."""
     if starts.ndim != 2 or starts.shape != stops.shape or starts.shape[1] != len(shape):
         raise WorkloadError(
             f"expected starts and stops of shape (q, {len(shape)}), found {starts.shape} and {stops.shape}"
@@ -213,11 +202,6 @@ def cut_boxes(
         The parts.
     parts : (c,) int64
         How many parts each box has, 1 or 2.
-
-    Raises
-    ------
-    WorkloadError
-        If a box does not have its bin.
     """
     if ends.shape != (len(starts),) or np.any((ends < starts[:, axis]) | (ends >= stops[:, axis])):
         raise WorkloadError("boxes are cut behind one of their own bins; these are of other boxes")
@@ -233,13 +217,7 @@ def cut_boxes(
 def box_of_cells(
     shape: Sequence[int], starts: NDArray[np.int64], stops: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the number of the box that each cell of the grid lies in, (cells,) in C order.
-
-    Raises
-    ------
-    WorkloadError
-        If the boxes do not divide the grid, or it has more than 2^26 cells.
-    """
+    """Return the number of the box that each cell of the grid lies in, (cells,) in C order."""
     size = tuple(bins + 1 for bins in shape)
     if prod(size) > _MOST_CELLS:
         raise WorkloadError(

@@ -153,11 +153,6 @@ def loads_of(
         0 <= start < stop <= bins.
     weights : (q,) float64, optional
         At least 0, not all 0.
-
-    Raises
-    ------
-    WorkloadError
-        A range outside the bins, or none at all.
     """
     if not starts.size or np.any(starts < 0) or np.any(stops > bins) or np.any(starts >= stops):
         raise WorkloadError(f"expected at least one range with 0 <= start < stop <= {bins:,}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from dpopt.arrays import freeze
@@ -12,19 +14,14 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.families import listed_marginals
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
+from dpopt.schema.rules.code_sets import code_of_number
 from dpopt.schema.schema import Schema, code_of
 
 Literal = tuple[int, int, bool]
 
 
 def named_marginals(listed: object, schema: Schema, domains: Domains) -> MarginalSet:
-    """Return marginals given as lists of attribute names.
-
-    Raises
-    ------
-    WorkloadError
-        If the lists are empty, name an attribute twice or one that does not exist, or two are the same set.
-    """
+    """Return marginals given as lists of attribute names."""
     marginals: list[list[int]] = []
     seen: set[frozenset[int]] = set()
     for number, item in enumerate(json_list(listed, "workload: 'marginals'", WorkloadError)):
@@ -131,6 +128,8 @@ def _code(attribute: Attribute, value: object, place: str) -> int:
             if attribute.kind is AttributeKind.NUMERIC
             else "a declared value"
         )
+        if attribute.date_format is not None:
+            form += f", or a date in the form {attribute.date_format!r} that has a bin of its own"
         raise WorkloadError(
             f"{place}: attribute {attribute.name!r} has no value {shown(value)}; expected {form} (or the missing "
             f"text, where declared): {labels}{more}"
@@ -149,4 +148,6 @@ def _bin(attribute: Attribute, value: object) -> int | None:
     for code in range(bins):
         if value == attribute.label(code):
             return code
+    with suppress(SchemaError):
+        return code_of_number(attribute, value) if isinstance(value, str) else None
     return None

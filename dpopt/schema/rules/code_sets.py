@@ -10,12 +10,16 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from dpopt.errors import SchemaError
-from dpopt.schema.attribute import Attribute, AttributeKind, number_text, value_text
+from dpopt.schema.attribute import Attribute, AttributeKind, value_text
 from dpopt.schema.binary_attributes import BinaryAttributes
+from dpopt.schema.dates import cut_off
 from dpopt.schema.rules.formula import MEMBERSHIPS, ORDERS, Comparison, Count, Formula, Literal
-from dpopt.schema.rules.values import Bin, Named, values_text
+from dpopt.schema.rules.values import Bin, Named, as_json, values_text
 
 _LISTED = 6  # labels that a message lists
 
@@ -53,31 +57,19 @@ class Columns:
         return tuple(attribute.size for attribute in self._attributes)
 
     def set_of(self, name: str, values: Iterable[Named]) -> int:
-        """Return the set of codes of these values of an attribute.
-
-        Raises
-        ------
-        SchemaError
-            If the attribute or a value does not exist, or a number shares its bin with others.
-        """
+        """Return the set of codes of these values of an attribute."""
         position, attribute = self.find(name)
         known = self._codes.setdefault(position, {}) or self._known(position)
         codes = 0
         for value in values:
             found = known.get(_key(value))
             if found is None:
-                found = _code_of_number(attribute, value)
+                found = code_of_number(attribute, value)
             codes |= 1 << found
         return codes
 
     def literal(self, condition: Literal) -> tuple[int, int]:
-        """Return the position of a literal's attribute and the set of codes for which it is true.
-
-        Raises
-        ------
-        SchemaError
-            As `set_of`; or if an order relation cannot be decided from the bins, or is asked of what has no numbers.
-        """
+        """Return the position of a literal's attribute and the set of codes for which it is true."""
         position, attribute = self.find(condition.attribute)
         every = (1 << attribute.size) - 1
         if condition.relation == "is":
@@ -116,26 +108,33 @@ def missing_set(attribute: Attribute) -> int:
 
 
 def whole_numbers(attribute: Attribute, code: int) -> tuple[int, int]:
-    """Return the least and the greatest whole number in a bin of an attribute that holds whole numbers."""
+    """Return the least and the greatest whole number, or date in its form, in a bin of an attribute that holds those."""
     low, high = attribute.edges[code], attribute.edges[code + 1]
     closed = code == len(attribute.edges) - 2
-    return math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
+    first, last = math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
+    if attribute.date_format is not None:
+        last = max(first, int(cut_off(np.array([float(last)]), attribute.date_format)[0]))
+    return first, last
 
 
 def _key(value: Named) -> object:
     return (type(value), value)
 
 
-def _code_of_number(attribute: Attribute, value: Named) -> int:
-    """Return the code of a number that is alone in its bin; else raise SchemaError."""
-    if attribute.kind is not AttributeKind.NUMERIC or isinstance(value, str | bool | Bin | None):
+def code_of_number(attribute: Attribute, value: Named) -> int:
+    """Return the code of a number that is alone in its bin, a date in its column's form; else raise SchemaError."""
+    dated = attribute.date_format is not None
+    if attribute.kind is not AttributeKind.NUMERIC or isinstance(
+        value, (bool if dated else str) | bool | Bin | None
+    ):
         raise SchemaError(_no_such_value(attribute, value))
-    sides = [_side(attribute, code, "=", value) for code in range(len(attribute.edges) - 1)]
+    number: Any = attribute.number(value) if dated else value
+    sides = [_side(attribute, code, "=", number) for code in range(len(attribute.edges) - 1)]
     inside = [code for code, side in enumerate(sides) if side != "none"]
     if not inside:
-        low, high = attribute.edges[0], attribute.edges[-1]
+        low, high = map(attribute.number_text, (attribute.edges[0], attribute.edges[-1]))
         raise SchemaError(
-            f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{number_text(low)}, {number_text(high)}]"
+            f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{low}, {high}]"
         )
     if sides[inside[0]] != "all":
         label = attribute.label(inside[0])
@@ -169,18 +168,37 @@ def _codes_in_order(attribute: Attribute, condition: Literal) -> int:
         raise SchemaError(
             f"{attribute.name!r} is {attribute.kind.value}; {condition.relation!r} is for numeric attributes: use 'in'"
         )
-    limit = condition.value
+    limit = _limit(attribute, condition)
     codes = 0
     for code in range(len(attribute.edges) - 1):
-        side = _side(attribute, code, condition.relation, limit)  # type: ignore[arg-type]  # a number, checked by Literal
+        side = _side(attribute, code, condition.relation, limit)
         if side == "some":
+            asked = as_json([attribute.name, condition.relation, condition.value])
             raise SchemaError(
                 f"'{condition.describe()}' is true of some values of the bin {attribute.label(code)} and false of others; "
                 f"move an edge of {attribute.name!r}, or compare representatives: "
-                f'{{"compare": ["{attribute.name}", "{condition.relation}", {values_text(limit)}], "by": "representative"}}'
+                f'{{"compare": {asked}, "by": "representative"}}'
             )
         codes |= (side == "all") << code
     return codes
+
+
+def _limit(attribute: Attribute, condition: Literal) -> float:
+    """Return the number that a condition compares with; of dates their seconds."""
+    name, relation, limit = condition.attribute, condition.relation, condition.value
+    if attribute.date_format is not None:
+        return attribute.number(limit)
+    if isinstance(limit, str):
+        pair = [name, limit] if "<" in relation else [limit, name]
+        hint = (
+            f'; to compare two columns use {{"ordered": {as_json(pair)}, "by": "representative"}}, or within a condition '
+            f'{{"compare": {as_json([name, relation, limit])}, "missing": "fails"}}'
+        )
+        raise SchemaError(
+            f"{attribute.measured!r} {relation}: expected a finite number, found {as_json(limit)}"
+            f"{'' if limit[:1].isdigit() else hint}"
+        )
+    return limit  # type: ignore[return-value]  # a number, checked by Literal
 
 
 def _side(attribute: Attribute, code: int, relation: str, limit: float) -> str:
@@ -212,17 +230,7 @@ EVERY_VALUE = "every value"
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """Numbers of codes plus coefficients of true formulas are at least the bound; columns are given, not missing.
-
-    Attributes
-    ----------
-    bound : int
-        Right-hand side.
-    terms : dict of position to list of int
-        A number for each code but missing.
-    counts : tuple of (int, Formula)
-        Coefficients, of either sign.
-    """
+    """Numbers of codes, by position all but missing, plus coefficients of either sign of true formulas are at least a bound."""
 
     bound: int
     terms: dict[int, list[int]]
@@ -252,21 +260,19 @@ class LinearForm:
 
 
 def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
-    """Return left minus right of a comparison, with the positions of its columns.
-
-    Raises
-    ------
-    SchemaError
-        If a column does not exist or is not numeric.
-    """
+    """Return left minus right of a comparison, with the positions of its columns."""
     found: dict[int, Fraction] = {}
     counts: list[tuple[Fraction, Formula]] = []
+    dates: list[tuple[Fraction, str, SchemaError]] = []  # or names that are none of a column
     rest = Fraction(0)
-    _refuse_other_starts([columns.find(term)[1] for _, term in comparison.terms() if isinstance(term, str)])
     for coefficient, term in comparison.terms():
         number = exact(coefficient)
         if isinstance(term, str):
-            position, attribute = columns.find(term)
+            try:
+                position, attribute = columns.find(term)
+            except SchemaError as problem:
+                dates.append((number, term, problem))
+                continue
             if attribute.kind is not AttributeKind.NUMERIC:
                 raise SchemaError(
                     f"{term!r} is {attribute.kind.value}; comparisons take numeric attributes, "
@@ -277,7 +283,26 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
             counts += [(number, part) for part in term.parts]
         else:
             rest += number * exact(term)
-    return LinearForm(found, tuple(counts), rest)
+    compared = [columns.at(position) for position in found]
+    _refuse_other_starts(compared)
+    dated = next((one for one in compared if one.date_format is not None), None)
+    if dated is None:
+        for _, _, unknown in dates:
+            raise unknown
+        return LinearForm(found, tuple(counts), rest)
+    moved = sum(found.values()) + sum(number for number, _, _ in dates)  # by counting from another second
+    if rest or counts or moved or any(one.date_format is None for one in compared):
+        raise SchemaError(
+            f"{dated.name!r} holds dates in the form {dated.date_format!r}: they are compared with dates, such as "
+            f"{dated.number_text(dated.edges[0])!r}, and not with numbers; for the time between two dates declare one of them "
+            "as a length after the other ('after', 'unit')"
+        )
+    for number, text, unknown in dates:
+        try:
+            rest += number * exact(dated.number(text))
+        except SchemaError as problem:
+            raise SchemaError(f"{unknown}; {problem}") from None
+    return LinearForm(found, (), rest)
 
 
 def _refuse_other_starts(compared: Sequence[Attribute]) -> None:
@@ -297,11 +322,6 @@ def inequalities(
     """Return inequalities which say that "form relation 0", and whether all of them must be true or one.
 
     With `by` "every value" each of them says it for whatever values of their bins the columns have.
-
-    Raises
-    ------
-    SchemaError
-        If "!=" is asked for every value of columns whose differences may jump over 0.
     """
     other = form.negated()
     match relation:

@@ -44,7 +44,8 @@ class Literal:
     attribute
         Its name.
     relation
-        "=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number; or "is".
+        "=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number, or a date as its column writes it;
+        or "is".
     value
         The value; a tuple of values for "in" and "not in"; "missing" or "given" for "is". The order relations are false of
         a missing value; "!=" and "not in" are true of it unless it is named.
@@ -72,16 +73,9 @@ class Literal:
             raise SchemaError(
                 f"{self.attribute!r} {self.relation}: expected one value, found {as_json(self.value)}; use 'in'"
             )
-        if self.relation in ORDERS and not is_number(self.value):
-            pair = [self.attribute, self.value] if "<" in self.relation else [self.value, self.attribute]
-            other = isinstance(self.value, str) and not self.value[:1].isdigit()
-            hint = (
-                f'; to compare two columns use {{"ordered": {as_json(pair)}, "by": "representative"}}, or within a condition '
-                f'{{"compare": {as_json([self.attribute, self.relation, self.value])}, "missing": "fails"}}'
-            )
+        if self.relation in ORDERS and not (isinstance(self.value, str) or is_number(self.value)):
             raise SchemaError(
                 f"{self.attribute!r} {self.relation}: expected a finite number, found {as_json(self.value)}"
-                f"{hint if other else ''}"
             )
         if self.relation == "is" and self.value not in STATES:
             raise SchemaError(

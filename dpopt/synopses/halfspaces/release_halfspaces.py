@@ -83,7 +83,9 @@ def _with_schema(names: tuple[str, ...] | None, schema: Schema) -> PointColumns:
     numeric = {
         attribute.name: (float(attribute.edges[0]), float(attribute.edges[-1]))
         for attribute in schema.attributes
-        if attribute.kind is AttributeKind.NUMERIC and attribute.after is None
+        if attribute.kind is AttributeKind.NUMERIC
+        and attribute.after is None
+        and attribute.date_format is None
     }
     chosen = tuple(numeric) if names is None else names
     unknown = [name for name in chosen if name not in numeric]

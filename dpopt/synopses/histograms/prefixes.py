@@ -330,6 +330,7 @@ class _State:
             "name": self.bins.name,
             "labels": None if labels is None else list(labels),
             "edges": None if edges is None else list(edges),
+            "date_format": self.bins.date_format,
         }
         return {"kind": _KIND, "version": 1, "plan": self.plan.to_json(), "bins": bins}
 
@@ -349,6 +350,7 @@ class _State:
                     plan.steps,
                     None if labels is None else tuple(map(str, labels)),
                     None if edges is None else tuple(map(float, edges)),
+                    bins.get("date_format"),
                 ),
             )
             state._take(read_grown(contents.entries[1:], torn=contents.torn))

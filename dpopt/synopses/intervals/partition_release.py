@@ -17,7 +17,6 @@ from dpopt.files.codec import chosen
 from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.bins import Bins, names_of
 from dpopt.queries.ranges.grids import sides_of
-from dpopt.schema.attribute import number_text
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.histogram import CONFIDENCE
@@ -350,5 +349,5 @@ def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int6
 def _values_of(bins: Bins) -> list[str]:
     if bins.edges is None:
         return [bins.label(place) for place in range(bins.number)]
-    numbers = [number_text(edge) for edge in bins.edges[:-1]]
+    numbers = [bins.edge_text(place) for place in range(bins.intervals)]
     return [*numbers, *(bins.label(place) for place in range(bins.intervals, bins.number))]

@@ -120,7 +120,6 @@ REFUSED = [
     (lambda: literal("a", "in", 1), "'a' in: expected a list of values, found 1"),
     (lambda: literal("a", "not in", []), "'a' not in: expected a list of values"),
     (lambda: literal("a", "=", [1]), "'a' =: expected one value, found .*; use 'in'"),
-    (lambda: literal("a", "<", "3"), "'a' <: expected a finite number, found \"3\""),
     (lambda: literal("a", "<", True), "'a' <: expected a finite number, found true"),
     (lambda: literal("a", ">", float("nan")), "'a' >: expected a finite number, found NaN"),
     (lambda: literal("a", "is", "there"), "'a' is: expected missing or given, found \"there\""),
@@ -331,6 +330,11 @@ REFUSED_VALUES = [
     (literal("age", "=", 20), r"'age' cannot be 20; its values lie in \[0, 18.5\]"),
     (literal("height", "=", 1.5), "'height' = 1.5 is undecided"),
     (literal("height", "=", ""), "'height' has no value"),
+    (literal("age", "<", "3"), "'age' <: expected a finite number, found \"3\"$"),
+    (
+        literal("age", "<", "height"),
+        '\'age\' <: expected a finite number, found "height"; to compare two columns use {"ordered": ."age", "height"., ',
+    ),
 ]
 
 

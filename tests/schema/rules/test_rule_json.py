@@ -91,7 +91,6 @@ REFUSED: list[tuple[object, str]] = [
     ({"require": []}, r"a literal is \[name, relation, value\], found \[\]"),
     ({"require": ["n", "<"]}, r"a literal is \[name, relation, value\]"),
     ({"require": [3, "<", 3]}, "the name of an attribute, found 3"),
-    ({"require": ["n", "<", "3"]}, "rule number 7: 'n' <: expected a finite number, found \"3\""),
     ({"require": ["n", "=", {"bins": 3}]}, r"expected a value or \{\"bin\": number\}, found \{\"bins\": 3\}"),
     ({"require": ["n", "=", {"bin": "3"}]}, "a bin is given by its number"),
     ({"require": ["n", "in", [[1]]]}, r"values are text, .* found \[1\]"),
@@ -145,7 +144,6 @@ REFUSED: list[tuple[object, str]] = [
     ({"determines": ["n"], "mapping": [[1, 1]]}, "'determines' names two attributes, found 1"),
     ({"determines": ["n", "m"], "mapping": [[1, 1, 1]]}, r"a row of the mapping is .*; found \[1, 1, 1\]"),
     ({"determines": ["n", "m"], "mapping": [[1, 1]], "both_ways": "yes"}, "'both_ways' is true or false"),
-    ({"require": ["n", ">", "m"]}, r'use \{"ordered": \["m", "n"\], "by": "representative"\}'),
     ({"ordered": ["n"], "by": "representative"}, "expected at least 2 attributes, found 1"),
     ({"ordered": ["n", "m"], "by": "representative", "strict": 1}, "'strict' is true or false, found 1"),
     ({"ordered": ["n", "m"], "by": "representative", "missing": None}, "'missing' is null"),
@@ -162,7 +160,7 @@ def test_an_object_that_is_no_rule_is_refused_by_its_number(written: object, mes
 
 def test_a_refusal_names_the_rule() -> None:
     with pytest.raises(SchemaError, match="rule number 2 .'children'.: 'x' <: expected a finite number"):
-        rule_from_json({"name": "children", "require": ["x", "<", "15"]}, 1)
+        rule_from_json({"name": "children", "require": ["x", "<", None]}, 1)
 
 
 def test_formulas_nested_too_deeply_are_refused() -> None:
