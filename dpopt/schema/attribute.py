@@ -12,7 +12,15 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import UNITS, cut_off, date_number, date_pattern, date_text, first_and_last
+from dpopt.schema.dates import (
+    NANOSECONDS,
+    UNITS,
+    cut_off,
+    date_number,
+    date_pattern,
+    date_text,
+    first_and_last,
+)
 
 Value = str | int | float | bool
 LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
@@ -74,7 +82,8 @@ class Attribute:
         Numeric: the name of another numeric column. The numbers of this attribute, its edges among them, are lengths: what this
         column of the table says less what the other one says. Files hold the sum: see `dpopt.schema.lengths`.
     unit
-        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers.
+        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers. Without `after`: the
+        values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or "nanoseconds" too.
 
     Raises
     ------
@@ -201,10 +210,17 @@ class Attribute:
         return number_text(number) if self.date_format is None else date_text(number, self.date_format)
 
     @property
+    def duration(self) -> str | None:
+        """The unit of durations; None of any other attribute."""
+        return self.unit if self.after is None else None
+
+    @property
     def measured(self) -> str:
         """What the numbers of this attribute are, for people: its name, and of a length from where it counts."""
+        if self.after is None:
+            return self.name
         counted = "above" if self.unit is None else f"{self.unit} after"
-        return self.name if self.after is None else f"{self.name} ({counted} {self.after})"
+        return f"{self.name} ({counted} {self.after})"
 
     def _bin_label(self, code: int) -> str:
         end = "]" if code == len(self.edges) - 2 else ")"
@@ -251,8 +267,14 @@ class Attribute:
             return
         if self.kind is not AttributeKind.NUMERIC or self.date_format is not None:
             raise self._refusal(
-                "a length ('after', 'unit') is numeric: its edges are numbers, of days for example"
+                "a length or duration ('after', 'unit') is numeric: its edges are numbers, of days for example"
             )
+        if self.after is None:
+            if self.unit not in NANOSECONDS:
+                raise self._refusal(
+                    f"durations have a unit out of {', '.join(NANOSECONDS)}, found {self.unit!r}"
+                )
+            return
         if not isinstance(self.after, str) or self.unit not in {None, *UNITS}:
             raise self._refusal(
                 f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its 'unit' "
@@ -371,6 +393,12 @@ class Attribute:
                 if not first <= converted <= last:
                     years = f"{date_text(first, '%Y').lstrip('0')} to {date_text(last, '%Y')}"
                     raise self._refusal(f"the {what} {number!r} is no date in the years {years}")
+            if self.duration is not None:
+                most = 2**63 * (1 if self.duration == "nanoseconds" else 1000) / NANOSECONDS[self.duration]
+                if abs(converted) >= most:
+                    raise self._refusal(
+                        f"the {what} {number!r} is no duration below {most:.4g} {self.duration}"
+                    )
             checked.append(converted)
         return tuple(checked)
 

@@ -342,7 +342,7 @@ _KEYS = {
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", *_OF_NUMBERS),
 }
-_DATE = "date"
+_DATE, _DURATION = "date", "duration"
 _DATE_KEYS = (*_COMMON, "format", "edges", "representatives")
 
 
@@ -354,6 +354,8 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     if attribute.kind is AttributeKind.NUMERIC:
         if dated:
             written |= {"type": _DATE, "format": attribute.date_format}
+        if attribute.duration is not None:
+            written["type"] = _DURATION
         written["edges"] = [plain(edge) for edge in attribute.edges]
         if attribute.integer and not dated:
             written["integer"] = True
@@ -399,6 +401,12 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     refuse_unknown_keys(declared, keys, f"{place} ({declared['type']})", SchemaError)
     if dated and not isinstance(declared.get("format"), str):
         raise SchemaError(f"{place}: a date needs its 'format', such as \"%Y-%m-%d\"")
+    lasts = declared["type"] == _DURATION
+    if lasts != ("unit" in declared and "after" not in declared) or (lasts and "after" in declared):
+        raise SchemaError(
+            f'{place}: \'unit\' belongs to a duration ("type": "duration", "unit": "minutes"), which needs it and has no '
+            "'after'; or to a length after a date ('after')"
+        )
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
@@ -435,12 +443,12 @@ def code_of(attribute: Attribute, value: object) -> int | None:
 
 
 def _kind(declared: dict[str, object], place: str) -> AttributeKind:
-    kinds = [*(kind.value for kind in AttributeKind), _DATE]
+    kinds = [*(kind.value for kind in AttributeKind), _DATE, _DURATION]
     found = declared.get("type")
     if found not in kinds:
         text = shown(found) if "type" in declared else "none"
         raise SchemaError(f"{place}: expected a 'type' out of {', '.join(kinds)}; found {text}")
-    return AttributeKind.NUMERIC if found == _DATE else AttributeKind(found)
+    return AttributeKind.NUMERIC if found in {_DATE, _DURATION} else AttributeKind(found)
 
 
 def _boolean_values(declared: dict[str, Any], place: str) -> tuple[Value, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.readers.arrow_types import durations_of, no_reading, seconds_of
 from dpopt.private.readers.domain_codes import CategoryCodes, Coded, NumericCodes
 from dpopt.private.readers.table_problems import NO_TEXT, REMEMBERED, ColumnProblems, Found, Problem
 from dpopt.private.readers.table_reading import OnInvalid
@@ -57,7 +58,7 @@ class ColumnEncoder:
         self._domain = (
             NumericCodes(attribute, policy, decimal) if numeric else CategoryCodes(attribute, decimal)
         )
-        self._name = attribute.name
+        self._name, self._unit = attribute.name, attribute.duration
         self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
         self._total = policy.is_total
         self._nulls_are_malformed = nulls_are_malformed
@@ -72,22 +73,20 @@ class ColumnEncoder:
         Raises
         ------
         PrivateDataError
-            If values of this Arrow type cannot be read at all. Values that do not fit are collected in `problems`.
+            If values of this Arrow type, whatever they are, cannot be read. Values that do not fit are collected in `problems`.
         """
         import pyarrow as pa
 
-        try:
-            codes = self._codes(array)
-            if self._nulls_are_malformed and array.null_count:
-                codes[np.asarray(array.is_null())] = Problem.MALFORMED
-            invalid = codes < 0 if codes.size and codes.min() < 0 else None
-            if invalid is not None and not self._total:
-                self._collect(array, codes)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise PrivateDataError(
-                f"column {self._name!r} has the type {array.type}, which cannot be read ({problem}); "
-                "convert it to text, numbers or truth values"
-            ) from problem
+        if pa.types.is_duration(array.type) and self._unit is not None:
+            array = pa.array(durations_of(array, self._unit), from_pandas=True)
+        if (why := no_reading(array.type)) is not None:
+            raise PrivateDataError(f"column {self._name!r}: {why}")
+        codes = self._codes(array)
+        if self._nulls_are_malformed and array.null_count:
+            codes[np.asarray(array.is_null())] = Problem.MALFORMED
+        invalid = codes < 0 if codes.size and codes.min() < 0 else None
+        if invalid is not None and not self._total:
+            self._collect(array, codes)
         if invalid is not None:
             codes[invalid] = 0 if self._bucket is None else self._bucket
         self._batches.append(codes.astype(self._dtype))
@@ -214,16 +213,6 @@ def as_floats(array: pa.Array) -> NDArray[np.float64]:
 
     numbers = pc.fill_null(pc.cast(array, pa.float64(), safe=False), np.nan)
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def seconds_of(array: pa.Array) -> NDArray[np.float64]:
-    """Return dates or timestamps of any unit as seconds since 1970-01-01 00:00, without fractions; NaN where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    numbers = pc.cast(array, pa.timestamp("ms", getattr(array.type, "tz", None)), safe=False)
-    whole = pc.floor(pc.divide(pc.cast(pc.cast(numbers, pa.int64()), pa.float64()), 1000.0))
-    return as_floats(whole)
 
 
 def as_text(array: pa.Array) -> pa.Array:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpopt.errors import PrivateDataError, counted
+from dpopt.private.readers.arrow_types import plain
 from dpopt.private.readers.table_problems import NO_TEXT, no_regular_file, shown, unreadable
 from dpopt.private.tables.dataset import Progress
 
@@ -106,9 +107,6 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
     try:
         if hasattr(table, "__arrow_c_stream__"):
             held = pa.table(table)
-            views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-            plain = [_without_views(one.type, views) for one in held.schema]
-            held = held.cast(pa.schema(list(zip(held.column_names, plain, strict=True))))
             title = "the pyarrow Table" if isinstance(table, pa.Table) else f"the {type(table).__name__}"
             return title, held, list(held.column_names)
     except (pa.ArrowException, TypeError, ValueError):
@@ -121,15 +119,6 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
 
 def _numbered(columns: int) -> list[str]:
     return [f"x{place + 1}" for place in range(columns)]
-
-
-def _without_views(kind: Any, views: Mapping[Any, Any]) -> Any:
-    """Return the type of a column that a reader takes: plain texts in place of views of them, and of dictionaries of views."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind) and kind.value_type in views:
-        return views[kind.value_type]
-    return views.get(kind, kind)
 
 
 class MemorySource:
@@ -161,7 +150,7 @@ class MemorySource:
         for start in range(0, rows, batch_rows):
             held = self._slice(positions, start, batch_rows)
             for batch in held.to_batches() or [pa.RecordBatch.from_pylist([], schema=held.schema)]:
-                yield from enumerate(batch.columns)
+                yield from enumerate(map(plain, batch.columns))
             if progress is not None:
                 progress(min((start + batch_rows) / rows, 1.0))
 
@@ -195,9 +184,10 @@ def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
     # By the type of a column alone, what Arrow has no type for is read as what it has one for.
     if str(column.dtype).startswith("Sparse"):
         column = column.astype(column.to_numpy().dtype)
-    if column.dtype in (np.float16, np.longdouble):
+    if column.dtype == np.longdouble:
         column = column.astype("float64")
-    if column.dtype == object or column.dtype.kind == "c":
+    of_arrow = hasattr(column.dtype, "pyarrow_dtype") or getattr(column.dtype, "storage", "") == "pyarrow"
+    if column.dtype.kind in "Oc" and not of_arrow and not hasattr(column, "cat"):
         return pa.array(list(map(plain_text, column.tolist())), pa.string())
     # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
     if hasattr(column, "cat") and column.cat.categories.dtype.kind in "Obc":
@@ -241,7 +231,8 @@ def _text(value: object) -> str | None:
     if isinstance(value, float | np.floating | Decimal):
         whole = np.isfinite(float(value)) and value == int(value)
         return str(int(value)) if whole else str(value if isinstance(value, Decimal) else float(value))
-    return str(value) if isinstance(value, int | np.integer | dt.date) else None
+    usual = isinstance(value, int | np.integer | dt.date | dt.time | dt.timedelta)
+    return str(value) if usual or type(value).__name__ in {"Period", "Interval"} else None
 
 
 def given_names(column_names: Sequence[str] | None, columns: int, title: str) -> tuple[str, ...] | None:
