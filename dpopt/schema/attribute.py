@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.arguments import Choice, check_types
+from dpopt.arguments import Choice, check_types, plain
 from dpopt.errors import SchemaError
 from dpopt.schema.dates import (
     NANOSECONDS,
@@ -125,7 +125,7 @@ class Attribute:
         for name in ("values", "edges", "representatives", "occurring"):
             if name != "occurring" or self.occurring is not None:
                 check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
-                object.__setattr__(self, name, tuple(getattr(self, name)))
+                object.__setattr__(self, name, plain(tuple(getattr(self, name))))
         self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()

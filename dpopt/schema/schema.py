@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arguments import check_types, checked
+from dpopt.arguments import check_types, checked, plain
 from dpopt.arrays import freeze
 from dpopt.errors import SchemaError, counted
 from dpopt.files.json_files import (
@@ -148,7 +148,7 @@ class Schema(Shown):
         SchemaError
             If there is no column, or the names are not as many different texts.
         """
-        return cls(BinaryAttributes(count, names))
+        return cls(BinaryAttributes(plain(count), names))
 
     def __len__(self) -> int:
         """Return the number of attributes."""
@@ -262,7 +262,7 @@ class Schema(Shown):
         SchemaError
             If a key is unknown or missing, or an attribute or a rule contradicts itself; the message names it.
         """
-        declared = json_object(obj, "schema", SchemaError)
+        declared = json_object(plain(obj), "schema", SchemaError)
         if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
             found = shown(declared["dpopt_schema"]) if "dpopt_schema" in declared else "no such key"
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')

@@ -224,7 +224,7 @@ def _dates(
 
 def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Guess:
     values, unit = np.array(column.values.to_pylist(), dtype=np.float64), column.unit or ""
-    if np.abs(values).max() * NANOSECONDS[unit] > _LONGEST_DURATION:
+    if np.abs(values).max() * NANOSECONDS[unit] > (2**62 if unit == "nanoseconds" else _LONGEST_DURATION):
         return _left_out("it holds durations of more than 10,000 years; replace them in the table")
     integer = bool((values == np.floor(values)).all())
     shaped = readable_edges(values, column.counts, limits.bins, integer=integer)

@@ -53,8 +53,10 @@ def no_reading(kind: pa.DataType) -> str | None:
 
     if pa.types.is_duration(kind):
         return 'it holds durations; declare "type": "duration" with a "unit" such as "minutes", of which edges are numbers'
+    if pa.types.is_dictionary(kind):
+        return no_reading(kind.value_type)
     try:
-        as_text(plain(pa.array([], kind)))
+        as_text(plain(pa.nulls(0, kind)))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, KeyError):
         return f"it has the type {kind}, which cannot be read; convert it to text, numbers or truth values"
     return None

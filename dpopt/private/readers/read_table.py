@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def read_table(
     table: AnyTable,
-    schema: Schema,
+    schema: Schema | str | os.PathLike[str],
     reading: TableReading | None = None,
     *,
     progress: Progress | None = None,
@@ -33,7 +34,7 @@ def read_table(
         the attributes in order. Columns that the schema does not name are not read. Empty lines of a CSV file are
         skipped where it has two or more columns, unless the reading is total: then they are malformed rows.
     schema
-        The public schema. Values of categorical and boolean attributes are matched by their text, then by their
+        The public schema, or its file. Values of categorical and boolean attributes are matched by their text, then by their
         number; numbers go to their bins. Null, NaN, an empty cell and the missing text are missing values.
     reading
         How it is read: what happens to what does not fit, whose rows are bounded, and names of columns where the file has none.
@@ -61,7 +62,8 @@ def read_table(
     >>> type(dpopt.read_table(table, schema)).__name__
     'PrivateDataset'
     """
-    return _read(table, schema, reading or TableReading(), progress)[0]
+    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
+    return _read(table, declared, reading or TableReading(), progress)[0]
 
 
 def _read(
@@ -111,6 +113,13 @@ class ReadFrom:
     files: WatchedFiles
     kept: KeptRows | None
     rows: int
+
+
+def read_from(dataset: PrivateDataset) -> ReadFrom:
+    """Return what a table was read from, and how. Raises PrivateDataError if its records were encoded by hand."""
+    if not isinstance(dataset._source, ReadFrom):
+        raise PrivateDataError("these records were read from no table (`read_table`); hand over the table")
+    return dataset._source
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, counted
 from dpopt.private.readers.arrow_types import plain
@@ -101,20 +102,42 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
     if isinstance(table, np.ndarray) and table.ndim in (1, 2):
         import pandas as pd
 
-        frame = pd.DataFrame(table)
         named = table.dtype.names
-        return "the array", frame, _numbered(frame.shape[1]) if named is None else list(named)
-    try:
-        if hasattr(table, "__arrow_c_stream__"):
+        if named is None:
+            frame = pd.DataFrame(_for_pandas(table))
+            return "the array", frame, _numbered(frame.shape[1])
+        if wide := [name for name in named if table[name].ndim > 1]:
+            raise PrivateDataError(f"column {wide[0]!r} of the array has several values in a row; give each a column")
+        return "the array", pd.DataFrame({name: _for_pandas(table[name]) for name in named}), list(named)
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
             held = pa.table(table)
             title = "the pyarrow Table" if isinstance(table, pa.Table) else f"the {type(table).__name__}"
             return title, held, list(held.column_names)
-    except (pa.ArrowException, TypeError, ValueError):
-        pass  # a single column, such as a Series
+        except (pa.ArrowException, TypeError, ValueError) as problem:
+            if hasattr(table, "columns"):  # else it is a single column, such as a Series
+                raise PrivateDataError(
+                    f"a column of the {type(table).__name__} has a type that Arrow does not know ({problem}); convert it to text, "
+                    "numbers or truth values, or leave it out"
+                ) from problem
     raise PrivateDataError(
         "a table is the path of a CSV or Parquet file, a DataFrame (of pandas, polars or another library that speaks Arrow), a "
         f"pyarrow Table, an array with a row for each record, or a sparse matrix; found {type(table).__name__}"
     )
+
+
+def _for_pandas(array: NDArray[Any]) -> Any:
+    """Return an array in whose place pandas looks at no value: objects for texts, seconds in place of the units above a second."""
+    import pandas as pd
+
+    if array.dtype.kind in "OUSV":
+        return pd.DataFrame(array, dtype=object) if array.ndim > 1 else pd.Series(array, dtype=object)
+    step = np.datetime_data(array.dtype) if array.dtype.kind in "mM" else ("s", 1)
+    size = {"Y": 31_622_400, "M": 2_678_400, "W": 604_800, "D": 86_400, "h": 3600, "m": 60}.get(step[0], 0) * step[1]
+    if not size:
+        return array
+    near = np.clip(array.view(np.int64), -(2**53) // size, 2**53 // size).view(array.dtype)
+    return np.where(np.isnat(array), array, near).astype(f"{array.dtype.kind}8[s]")
 
 
 def _numbered(columns: int) -> list[str]:
