@@ -153,7 +153,7 @@ class Choice(enum.Enum, metaclass=_ChoiceType):
 
 
 def plain(value: Any) -> Any:
-    """Return a value with Python's numbers in place of NumPy's, also in lists, tuples and dictionaries, arrays in these as lists."""
+    """Return a value with Python's numbers in place of NumPy's, also in lists, tuples and dictionaries; arrays as lists."""
     kind = type(value)
     if kind in {list, tuple}:
         return kind(one.tolist() if _is_numpy(one) else plain(one) for one in value)
@@ -163,7 +163,11 @@ def plain(value: Any) -> Any:
 
 
 def _is_numpy(value: Any) -> bool:
-    return type(value).__module__ == "numpy" and getattr(value, "dtype", None) is not None and value.dtype.kind in "biuf"
+    return (
+        type(value).__module__ == "numpy"
+        and getattr(value, "dtype", None) is not None
+        and value.dtype.kind in "biuf"
+    )
 
 
 def refuse_unknown(called: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -116,7 +116,9 @@ def evaluate(
     """
     if on_invalid is not None:
         if schema is None:
-            raise PlanError("on_invalid is for rows, with their schema: a release reads its table as it did before")
+            raise PlanError(
+                "on_invalid is for rows, with their schema: a release reads its table as it did before"
+            )
         reading = replace(reading or TableReading(), on_invalid=on_invalid)
     if schema is None:
         refuse_swapped(release, table)

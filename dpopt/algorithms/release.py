@@ -67,7 +67,8 @@ def release(
     Parameters
     ----------
     table : path, DataFrame, array, sparse matrix or PrivateDataset
-        What `read_table` reads, or what it returned, which is read again in the same way; with `Schema.binary`, what `read_binary_table` reads. Private.
+        What `read_table` reads, or what it returned, which is read again in the same way; with `Schema.binary`, what
+        `read_binary_table` reads. Private.
     schema : Schema or path
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str, optional

@@ -217,10 +217,8 @@ class Attribute:
     @property
     def measured(self) -> str:
         """What the numbers of this attribute are, for people: its name, and of a length from where it counts."""
-        if self.after is None:
-            return self.name
         counted = "above" if self.unit is None else f"{self.unit} after"
-        return f"{self.name} ({counted} {self.after})"
+        return self.name if self.after is None else f"{self.name} ({counted} {self.after})"
 
     def _bin_label(self, code: int) -> str:
         end = "]" if code == len(self.edges) - 2 else ")"
@@ -270,9 +268,15 @@ class Attribute:
                 "a length or duration ('after', 'unit') is numeric: its edges are numbers, of days for example"
             )
         if self.after is None:
-            if self.unit not in NANOSECONDS:
+            longest = (
+                2**63 * (1 if self.unit == "nanoseconds" else 1000) // NANOSECONDS.get(self.unit or "", 1)
+            )
+            if self.unit not in NANOSECONDS or any(
+                is_number(edge) and abs(edge) >= longest for edge in self.edges
+            ):
                 raise self._refusal(
-                    f"durations have a unit out of {', '.join(NANOSECONDS)}, found {self.unit!r}"
+                    f"durations have a unit out of {', '.join(NANOSECONDS)}, and edges below 292,000 years (292 of "
+                    f"nanoseconds); found {self.unit!r}"
                 )
             return
         if not isinstance(self.after, str) or self.unit not in {None, *UNITS}:
@@ -393,12 +397,6 @@ class Attribute:
                 if not first <= converted <= last:
                     years = f"{date_text(first, '%Y').lstrip('0')} to {date_text(last, '%Y')}"
                     raise self._refusal(f"the {what} {number!r} is no date in the years {years}")
-            if self.duration is not None:
-                most = 2**63 * (1 if self.duration == "nanoseconds" else 1000) / NANOSECONDS[self.duration]
-                if abs(converted) >= most:
-                    raise self._refusal(
-                        f"the {what} {number!r} is no duration below {most:.4g} {self.duration}"
-                    )
             checked.append(converted)
         return tuple(checked)
 

@@ -354,8 +354,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     if attribute.kind is AttributeKind.NUMERIC:
         if dated:
             written |= {"type": _DATE, "format": attribute.date_format}
-        if attribute.duration is not None:
-            written["type"] = _DURATION
+        written |= {"type": _DURATION} if attribute.duration else {}
         written["edges"] = [plain(edge) for edge in attribute.edges]
         if attribute.integer and not dated:
             written["integer"] = True
@@ -401,11 +400,9 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     refuse_unknown_keys(declared, keys, f"{place} ({declared['type']})", SchemaError)
     if dated and not isinstance(declared.get("format"), str):
         raise SchemaError(f"{place}: a date needs its 'format', such as \"%Y-%m-%d\"")
-    lasts = declared["type"] == _DURATION
-    if lasts != ("unit" in declared and "after" not in declared) or (lasts and "after" in declared):
+    if (declared["type"] == _DURATION) != ("unit" in declared and "after" not in declared):
         raise SchemaError(
-            f'{place}: \'unit\' belongs to a duration ("type": "duration", "unit": "minutes"), which needs it and has no '
-            "'after'; or to a length after a date ('after')"
+            f"{place}: 'unit' is for a length ('after') or for the type 'duration', which needs it and no 'after'"
         )
     for key in ("missing", "other"):
         if declared.get(key, key) is None:

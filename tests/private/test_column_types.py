@@ -24,7 +24,9 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 NUMERIC = AttributeKind.NUMERIC
 DECLARED = {
-    "categorical": Attribute("x", AttributeKind.CATEGORICAL, ("a", "1", "1970-01-01", "00:00:05"), missing=""),
+    "categorical": Attribute(
+        "x", AttributeKind.CATEGORICAL, ("a", "1", "1970-01-01", "00:00:05"), missing=""
+    ),
     "boolean": Attribute("x", AttributeKind.BOOLEAN, missing=""),
     "numeric": Attribute("x", NUMERIC, edges=(0, 2, 100), missing=""),
     "date": Attribute("x", NUMERIC, edges=("1970-01-01", "2030-01-01"), date_format="%Y-%m-%d", missing=""),  # type: ignore[arg-type]
@@ -41,7 +43,12 @@ def bits(kind: pa.DataType, *numbers: int) -> pa.Array:
 
 def whole(kind: pa.DataType) -> list[pa.Array]:
     width = kind.bit_width
-    return [bits(kind, 0, 5), bits(kind, 2 ** (width - 1) - 1), bits(kind, -(2 ** (width - 1))), bits(kind, -1)]
+    return [
+        bits(kind, 0, 5),
+        bits(kind, 2 ** (width - 1) - 1),
+        bits(kind, -(2 ** (width - 1))),
+        bits(kind, -1),
+    ]
 
 
 def floats(kind: pa.DataType) -> list[pa.Array]:
@@ -51,14 +58,24 @@ def floats(kind: pa.DataType) -> list[pa.Array]:
 
 def texts(kind: pa.DataType) -> list[pa.Array]:
     odd = pa.array([b"\xff\xfe"]).view(pa.binary())
-    odd = odd.cast(kind) if "binary" in str(kind) else pa.compute.cast(odd, options=pa.compute.CastOptions.unsafe(kind))
+    odd = (
+        odd.cast(kind)
+        if "binary" in str(kind)
+        else pa.compute.cast(odd, options=pa.compute.CastOptions.unsafe(kind))
+    )
     return [pa.array(["a", "1"]).cast(kind), odd, pa.array(["x" * 20_000]).cast(kind)]
 
 
 MOMENTS = [pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "Europe/Berlin")]
 CLOCKS = [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")]
 LASTING = [pa.duration(unit) for unit in ("s", "ms", "us", "ns")]
-DECIMALS = [pa.decimal32(9, 2), pa.decimal64(18, 2), pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal128(38, 0)]
+DECIMALS = [
+    pa.decimal32(9, 2),
+    pa.decimal64(18, 2),
+    pa.decimal128(38, 2),
+    pa.decimal256(76, 2),
+    pa.decimal128(38, 0),
+]
 ARROW: dict[str, list[pa.Array]] = {
     **{str(one): whole(one) for one in (*MOMENTS, *CLOCKS, *LASTING, pa.date32(), pa.date64())},
     **{f"int{width}": whole(getattr(pa, f"int{width}")()) for width in (8, 16, 32, 64)},
@@ -92,19 +109,28 @@ NOT_READ = {
 
 
 def test_every_type_of_arrow_is_tried() -> None:
-    tried = {one.type.id for arrays in ARROW.values() for one in arrays} | {one.type.id for one in NOT_READ.values()}
+    tried = {one.type.id for arrays in ARROW.values() for one in arrays} | {
+        one.type.id for one in NOT_READ.values()
+    }
     known = {value for name, value in vars(pa.lib).items() if name.startswith("Type_")}
     left = {
         pa.lib.Type_DENSE_UNION, pa.lib.Type_LARGE_LIST_VIEW, pa.lib.Type_UINT16, pa.lib.Type_UINT32, pa.lib.Type_INTERVAL_MONTHS,
         pa.lib.Type_INTERVAL_DAY_TIME,
     }  # fmt: skip
-    named = {name for name, value in vars(pa.lib).items() if name.startswith("Type_") and value in known - tried - left}
+    named = {
+        name
+        for name, value in vars(pa.lib).items()
+        if name.startswith("Type_") and value in known - tried - left
+    }
     assert named <= {"Type_MAX_ID", "Type_STRING_VIEW"}
 
 
 def series(*values: object, kind: object) -> list[pd.DataFrame]:
     """Return a frame of the first two values, and one of each of the others."""
-    return [pd.DataFrame({"x": pd.Series(part, dtype=kind)}) for part in (list(values[:2]), *([one] for one in values[2:]))]  # type: ignore[call-overload]
+    return [
+        pd.DataFrame({"x": pd.Series(part, dtype=kind)})
+        for part in (list(values[:2]), *([one] for one in values[2:]))
+    ]  # type: ignore[call-overload]
 
 
 def raw(kind: str, *numbers: int) -> list[pd.DataFrame]:
@@ -113,10 +139,13 @@ def raw(kind: str, *numbers: int) -> list[pd.DataFrame]:
 
 
 def categories(known: pd.Index[Any]) -> list[pd.DataFrame]:
-    return [pd.DataFrame({"x": pd.Categorical.from_codes(part, categories=known)}) for part in ([0, 1], [2], [3])]
+    return [
+        pd.DataFrame({"x": pd.Categorical.from_codes(part, categories=known)}) for part in ([0, 1], [2], [3])
+    ]
 
 
 ENDS = (0, 5, 2**63 - 1, -(2**63) + 1)
+FAR = (dt.time(1), dt.timedelta.max, dt.timedelta.min, dt.date.max, dt.datetime(9999, 12, 31, tzinfo=dt.UTC))
 PANDAS: dict[str, list[pd.DataFrame]] = {
     **{f"datetime64[{unit}]": raw(f"M8[{unit}]", *ENDS) for unit in ("s", "ms", "us", "ns")},
     **{f"timedelta64[{unit}]": raw(f"m8[{unit}]", *ENDS) for unit in ("s", "ms", "us", "ns")},
@@ -127,12 +156,12 @@ PANDAS: dict[str, list[pd.DataFrame]] = {
     "string[python]": series("a", "1", "\ud800", "x" * 20_000, kind="string[python]"),
     "string[pyarrow]": series("a", "1", "x" * 20_000, kind="string[pyarrow]"),
     "str": series("a", "1", "x" * 20_000, kind="str"),
-    "object": series("a", "1", "\ud800", b"\xff", [1], 10**5000, Decimal("sNaN"), dt.time(1), dt.timedelta.max, pd.NaT, dt.datetime.max, object(), kind=object),
+    "object": series("a", "1", "\ud800", b"\xff", [1], 10**5000, Decimal("sNaN"), pd.NaT, *FAR, object(), kind=object),
     "category": categories(pd.Index(["a", "1", "\ud800", (1,)], dtype=object, tupleize_cols=False)),
     "category of durations": categories(pd.Index(np.array(ENDS, "i8").view("m8[us]"))),
     "category of moments": categories(pd.Index(np.array(ENDS, "i8").view("M8[us]"))),
     "period": series("1970-01", "1980-02", "9999-12", kind="period[M]"),
-    "interval": [pd.DataFrame({"x": pd.IntervalIndex.from_tuples(part)}) for part in ([(0.0, 1.0), (1.0, 2.0)], [(0.0, np.inf)])],
+    "interval": [pd.DataFrame({"x": pd.arrays.IntervalArray.from_breaks(part)}) for part in ([0.0, 1.0, 2.0], [0.0, np.inf])],
     "Sparse": series(0.0, 1.0, np.nan, kind="Sparse[float64]"),
     "arrow durations": [one.astype(pd.ArrowDtype(pa.duration("us"))) for one in raw("m8[us]", *ENDS)],
     "arrow lists": [pd.DataFrame({"x": pd.array([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))})],
@@ -140,7 +169,10 @@ PANDAS: dict[str, list[pd.DataFrame]] = {
 
 
 def frames(kind: Any, *values: object) -> list[pl.DataFrame]:
-    return [pl.DataFrame({"x": pl.Series(part, dtype=kind, strict=False)}) for part in (list(values[:2]), *([one] for one in values[2:]))]
+    return [
+        pl.DataFrame({"x": pl.Series(part, dtype=kind, strict=False)})
+        for part in (list(values[:2]), *([one] for one in values[2:]))
+    ]
 
 
 def physical(kind: Any, *numbers: int) -> list[pl.DataFrame]:
@@ -230,7 +262,12 @@ def test_no_value_ends_a_total_reading_or_changes_how_others_are_read(
             assert unread or (lasting and kind != "duration")
             assert "column 'x" in usual
     refused = codes(join(parts), attribute, "error")
-    assert isinstance(refused, list) or "fit" in refused or "cannot be read" in refused or "holds durations" in refused
+    assert (
+        isinstance(refused, list)
+        or "fit" in refused
+        or "cannot be read" in refused
+        or "holds durations" in refused
+    )
 
 
 def replace_name(attribute: Attribute, name: str) -> Attribute:
@@ -239,7 +276,9 @@ def replace_name(attribute: Attribute, name: str) -> Attribute:
 
 # Others cannot be written, or are written as another type.
 IN_PARQUET = [
-    name for name in ARROW if not name.startswith(("timestamp[s", "time32[s", "date64", "dictionary of", "run-end", "decimal256"))
+    name
+    for name in ARROW
+    if not name.startswith(("timestamp[s", "time32[s", "date64", "dictionary of", "run-end", "decimal256"))
 ]
 
 
@@ -262,7 +301,11 @@ def test_no_column_ends_a_draft(name: str, parts: list[Any], join: Callable[[lis
     elif isinstance(values, pd.DataFrame):
         held = values.assign(sex=sex)
     else:
-        held = values.with_columns(sex=pl.Series(sex)) if isinstance(values, pl.DataFrame) else values.append_column("sex", pa.array(sex))
+        held = (
+            values.with_columns(sex=pl.Series(sex))
+            if isinstance(values, pl.DataFrame)
+            else values.append_column("sex", pa.array(sex))
+        )
     draft = infer_schema(held)
     assert draft.schema.names[-1] == "sex"
     column = draft.columns[0]

@@ -18,17 +18,15 @@ def in_natural_unit(column: ColumnValues, tick: str) -> ColumnValues:
     """
     import pyarrow as pa
 
-    ticks = column.values.to_numpy(zero_copy_only=False)
+    ticks, finest = column.values.to_numpy().astype(np.int64), list(NANOSECONDS)[3:]
     if not ticks.size:
         return column
-    size, common = TICKS[tick], int(np.gcd.reduce(ticks))
-    whole = next(unit for unit, one in NANOSECONDS.items() if common * size % one == 0)
-    half = np.median(np.repeat(np.abs(ticks.astype(np.float64)), column.counts)) * size
-    usual = next(
-        (one for one in ("seconds", "milliseconds", "microseconds") if half >= 2 * NANOSECONDS[one]),
-        "nanoseconds",
+    whole = next(
+        one for one, size in NANOSECONDS.items() if int(np.gcd.reduce(ticks)) * TICKS[tick] % size == 0
     )
+    half = np.median(np.repeat(np.abs(ticks / 1.0), column.counts)) * TICKS[tick]
+    usual = next((one for one in finest if half >= 2 * NANOSECONDS[one]), finest[-1])
     unit = max(whole, usual, key=NANOSECONDS.__getitem__)
     numbers = durations_of(column.values.view(pa.duration(tick)), unit)
-    whole_numbers = unit == whole and np.abs(numbers).max() < 2**53
-    return replace(column, values=pa.array(numbers.astype(np.int64) if whole_numbers else numbers), unit=unit)
+    exact = unit == whole and np.abs(numbers).max() < 2**53
+    return replace(column, values=pa.array(numbers.astype(np.int64) if exact else numbers), unit=unit)

@@ -55,20 +55,9 @@ DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 class ColumnReview:
     """What is proposed for one column, and why. Not private: for the owner of the table.
 
-    Attributes
-    ----------
-    name : str
-    type : str
-        "categorical", "boolean", "numeric", "date", "duration" or "length"; "left out" where the draft does not name the column.
-    distinct, missing : int
-        Different values that occur, without missing ones; rows without a value.
-    codes : str
-        The bins, or how many values.
-    examples : str
-        Some values, the most frequent ones first.
-    why : str
-    check : tuple of str
-        What the owner should look at.
+    Its type is "categorical", "boolean", "numeric", "date", "duration" or "length", or "left out" where the draft does not name
+    the column. `distinct` are different values, without missing ones, and `missing` rows without a value; `codes` the bins, or
+    how many values; `examples` the most frequent values; `check` what the owner should look at.
     """
 
     name: str
@@ -466,7 +455,8 @@ class _ValueCounts:
         if len({part.type for part in values}) > 1:
             values = [as_text(_plain_values(part)) for part in values]
         every = _plain_values(pa.concat_arrays(values)).dictionary_encode(null_encoding="encode")
-        self.unread = self.unread or _without_reading(every.dictionary)
+        if pa.types.is_string(every.dictionary.type):
+            self.unread = _without_reading(every.dictionary)
         counts = np.concatenate([part for _, part in self._parts])
         rows = np.bincount(every.indices.to_numpy(), weights=counts, minlength=len(every.dictionary))
         self._parts = [(every.dictionary, rows.astype(np.int64))]
@@ -488,17 +478,12 @@ def _plain_values(values: pa.Array) -> pa.Array:
 
 
 def _without_reading(texts: pa.Array) -> str:
-    """Return why a column with these different values cannot be drafted, if one has no text; else nothing."""
-    import pyarrow as pa
+    """Return why texts keep a column out of a draft: one stands for a value without a text, or a time out of range."""
     import pyarrow.compute as pc
 
-    if not pa.types.is_string(texts.type):
-        return ""
-    strange = texts.filter(
-        pc.or_(pc.starts_with(texts, NO_TEXT), pc.starts_with(texts, "<value out of range"))
+    odd = texts.filter(pc.match_substring_regex(texts, f"^({NO_TEXT}|<value out of range)"))
+    return (
+        f"it holds {odd[0].as_py().removeprefix(NO_TEXT)}, which has no text; convert it in the table"
+        if len(odd)
+        else ""
     )
-    if not len(strange):
-        return ""
-    if not strange[0].as_py().startswith(NO_TEXT):
-        return 'it holds times or dates out of range, such as the "infinity" of a database; replace them in the table'
-    return f"it holds {strange[0].as_py().removeprefix(NO_TEXT)}, which has no text; convert it in the table"

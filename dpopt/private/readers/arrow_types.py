@@ -20,19 +20,18 @@ _CLOCK = r"^(?:(?P<d>-?[0-9]{1,5}) days?,? )?(?P<h>[0-9]{1,5}):(?P<m>[0-5][0-9])
 def plain(array: pa.Array) -> pa.Array:
     """Return the same values as texts, bytes, truth values, numbers, dates, timestamps, durations, or dictionaries of them.
 
-    Times of day become texts; columns of nulls texts that are null. An array of a type without a natural reading, such as lists,
-    is returned as it is: what names its column refuses it (`no_reading`).
+    Times of day become texts. A type without a reading, such as lists, stays: who knows the column refuses it by `no_reading`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = array.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return array if kind.extension_name.startswith("pandas.") else plain(array.storage)
+    if isinstance(kind, pa.BaseExtensionType) and not kind.extension_name.startswith("pandas."):
+        return plain(array.storage)
     if pa.types.is_run_end_encoded(kind):
         return plain(pc.run_end_decode(array))
     if pa.types.is_dictionary(kind):
-        if pa.types.is_nested(kind.value_type) or pa.types.is_duration(kind.value_type):
+        if pa.types.is_duration(kind.value_type):
             return array.dictionary_decode()
         return pa.DictionaryArray.from_arrays(array.indices, plain(array.dictionary))
     if pa.types.is_time(kind):
@@ -64,12 +63,8 @@ def no_reading(kind: pa.DataType) -> str | None:
 
 def _ticks(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return dates, timestamps or durations as whole numbers of what their type counts; and where there are none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain_type = pa.int32() if pa.types.is_date32(array.type) else pa.int64()
-    ticks = pc.fill_null(array.view(plain_type), 0).to_numpy(zero_copy_only=False)
-    return ticks.astype(np.int64), np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+    ticks = array.view(f"int{array.type.bit_width}").fill_null(0).to_numpy()
+    return ticks.astype(np.int64), array.is_null().to_numpy(zero_copy_only=False)
 
 
 def seconds_of(array: pa.Array) -> NDArray[np.float64]:
@@ -77,10 +72,8 @@ def seconds_of(array: pa.Array) -> NDArray[np.float64]:
     import pyarrow as pa
 
     ticks, absent = _ticks(array)
-    if pa.types.is_date32(array.type):
-        whole = ticks * 86400
-    else:
-        whole = ticks // (10**9 // TICKS["ms" if pa.types.is_date64(array.type) else array.type.unit])
+    unit = "ms" if pa.types.is_date64(array.type) else getattr(array.type, "unit", "s")
+    whole = ticks * 86400 if pa.types.is_date32(array.type) else ticks // (TICKS["s"] // TICKS[unit])
     return np.where(absent, np.nan, np.clip(whole, -_FARTHEST, _FARTHEST))
 
 
@@ -91,37 +84,16 @@ def durations_of(array: pa.Array, unit: str) -> NDArray[np.float64]:
 
 
 def parse_durations(texts: pa.Array, unit: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read texts such as "0 days 01:30:00", "1 day, 2:03:04" or "26:03:04.5" as numbers of a unit.
-
-    Returns
-    -------
-    numbers : (n,) float64
-        0 where a text has another form.
-    readable : (n,) bool
-        Whether it has that form.
-    """
+    """Read texts such as "0 days 01:30:00", "1 day, 2:03:04" or "26:03:04.5" as numbers of a unit; and which have this form."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     fields = pc.extract_regex(texts, _CLOCK)
     total = np.zeros(len(texts), dtype=np.int64)
-    for part, size in (
-        ("d", "days"),
-        ("h", "hours"),
-        ("m", "minutes"),
-        ("s", "seconds"),
-        ("f", "nanoseconds"),
-    ):
-        digits = pc.struct_field(fields, part)
-        digits = pc.utf8_rpad(digits, 9, "0") if part == "f" else digits
-        known = pc.and_(fields.is_valid(), pc.not_equal(pc.struct_field(fields, part), ""))
-        numbers = pc.cast(
-            pc.if_else(pc.fill_null(known, fill_value=False), digits, pa.scalar("0")), pa.int64()
-        )
-        total += numbers.to_numpy(zero_copy_only=False) * NANOSECONDS[size]
-    return _in_unit(total, 1, unit), np.array(
-        fields.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_
-    )
+    for part, size in zip("dhmsf", ("days", "hours", "minutes", "seconds", "nanoseconds"), strict=True):
+        digits = pc.utf8_rpad(pc.struct_field(fields, part), 9 if part == "f" else 1, "0")
+        total += pc.fill_null(digits, "0").cast(pa.int64()).to_numpy() * NANOSECONDS[size]
+    return _in_unit(total, 1, unit), ~fields.is_null().to_numpy(zero_copy_only=False)
 
 
 def _in_unit(ticks: NDArray[np.int64], tick: int, unit: str) -> NDArray[np.float64]:

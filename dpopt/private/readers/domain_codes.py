@@ -139,14 +139,9 @@ class CategoryCodes:
 
 
 def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN. `decimal` as in `TextForm`.
+    """Read texts as decimal numbers, correctly rounded, also "inf" and "NaN"; and which are such; others give NaN.
 
-    Returns
-    -------
-    numbers : (n,) float64
-        NaN where a text is no number.
-    readable : (n,) bool
-        Whether the text is a number, or one of the words above.
+    `decimal` is as in `TextForm`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -28,22 +28,11 @@ _WIDEST_TABLE = 2**16  # whole numbers within a range of this length are coded t
 
 
 class ColumnEncoder:
-    """Collects the codes of one attribute, and what has none.
+    """Collects the codes of one attribute, and what has none; with OTHER in its policy the attribute has an `other_code`.
 
     Different values are coded once per batch wherever their number is small: dictionaries (every text column is
-    turned into one) and whole numbers of a short range go through a table of codes.
-
-    Parameters
-    ----------
-    attribute
-        What the schema declares of the column; with OTHER in `policy` it has a bucket (`Attribute.other_code`).
-    policy
-        What happens to what has no code: with OTHER it goes to the bucket; with DROP `add` tells its rows; else it is collected
-        in `problems`.
-    nulls_are_malformed
-        Whether a null is a row that cannot be read, and no missing value.
-    decimal
-        What stands before the fraction of a number in texts.
+    turned into one) and whole numbers of a short range go through a table of codes. A null is a missing value, or if
+    `nulls_are_malformed` a row that cannot be read; `decimal` stands before the fraction of a number in texts.
     """
 
     def __init__(
@@ -68,12 +57,9 @@ class ColumnEncoder:
         self.problems = ColumnProblems(attribute)
 
     def add(self, array: pa.Array) -> NDArray[np.bool_] | None:
-        """Encode the next batch; return which of its rows have no code, None if all have one.
+        """Encode the next batch; return which of its rows have no code, None if all have one. What does not fit is collected.
 
-        Raises
-        ------
-        PrivateDataError
-            If values of this Arrow type, whatever they are, cannot be read. Values that do not fit are collected in `problems`.
+        Raises PrivateDataError if values of this Arrow type, whatever they are, cannot be read.
         """
         import pyarrow as pa
 

@@ -94,18 +94,9 @@ def _read(
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ReadFrom:
-    """From what records in memory were read, and which of its rows are counted. Private.
+    """From which `table` records in memory were read, and `how`. Private.
 
-    Attributes
-    ----------
-    table, how :
-        As for `read_table`.
-    files : WatchedFiles
-        As they were before the first row was read.
-    kept : KeptRows or None
-        None where all rows are counted.
-    rows : int
-        Counted or not.
+    The `files` are as they were before the first row was read; `kept` says which of the `rows` are counted, None if all are.
     """
 
     table: AnyTable
@@ -126,12 +117,7 @@ def read_from(dataset: PrivateDataset) -> ReadFrom:
 class NonPrivateFit:
     """How much of a table fits a schema, for its owner only; publishing it would reveal something about records.
 
-    Attributes
-    ----------
-    rows, counted : int
-        Rows of the table, and those of them that a release counts.
-    misfits : str
-        Which rows and values do not fit, a line each; empty where all do.
+    Of its `rows` a release counts so many (`counted`); `misfits` says which rows and values do not fit, a line each.
     """
 
     rows: int
@@ -142,15 +128,7 @@ class NonPrivateFit:
 def fit_of_table(
     table: AnyTable, schema: Schema, reading: TableReading | None = None
 ) -> tuple[PrivateDataset, NonPrivateFit]:
-    """Read a table as `read_table` does, and count what does not fit: exact, not private, for the owner only.
-
-    The table is read twice.
-
-    Raises
-    ------
-    PrivateDataError, SchemaError
-        As `read_table`.
-    """
+    """Read a table as `read_table` does, twice, and count what does not fit: exact, not private, for the owner only."""
     from dpopt.private.readers.batch_reader import BatchReader
 
     how = named_by(table, (reading or TableReading()).for_schema(schema), schema.names)
@@ -178,11 +156,6 @@ def unused_columns(
     """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
 
     None where the table lacks a column of the schema: reading it says so.
-
-    Raises
-    ------
-    PrivateDataError
-        If the table cannot be read.
     """
     used = {*schema.names, None if reading is None else reading.person}
     how = (reading or TableReading()).for_schema(schema)

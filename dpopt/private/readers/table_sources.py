@@ -8,7 +8,7 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -107,7 +107,9 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
             frame = pd.DataFrame(_for_pandas(table))
             return "the array", frame, _numbered(frame.shape[1])
         if wide := [name for name in named if table[name].ndim > 1]:
-            raise PrivateDataError(f"column {wide[0]!r} of the array has several values in a row; give each a column")
+            raise PrivateDataError(
+                f"column {wide[0]!r} of the array has several values in a row; give each a column"
+            )
         return "the array", pd.DataFrame({name: _for_pandas(table[name]) for name in named}), list(named)
     if hasattr(table, "__arrow_c_stream__"):
         try:
@@ -117,8 +119,8 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
         except (pa.ArrowException, TypeError, ValueError) as problem:
             if hasattr(table, "columns"):  # else it is a single column, such as a Series
                 raise PrivateDataError(
-                    f"a column of the {type(table).__name__} has a type that Arrow does not know ({problem}); convert it to text, "
-                    "numbers or truth values, or leave it out"
+                    f"a column of the {type(table).__name__} has a type that Arrow does not know ({problem}); convert it to "
+                    "text, numbers or truth values, or leave it out"
                 ) from problem
     raise PrivateDataError(
         "a table is the path of a CSV or Parquet file, a DataFrame (of pandas, polars or another library that speaks Arrow), a "
@@ -127,13 +129,15 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
 
 
 def _for_pandas(array: NDArray[Any]) -> Any:
-    """Return an array in whose place pandas looks at no value: objects for texts, seconds in place of the units above a second."""
+    """Return an array of which pandas looks at no value: objects for texts, seconds in place of the units above a second."""
     import pandas as pd
 
     if array.dtype.kind in "OUSV":
         return pd.DataFrame(array, dtype=object) if array.ndim > 1 else pd.Series(array, dtype=object)
     step = np.datetime_data(array.dtype) if array.dtype.kind in "mM" else ("s", 1)
-    size = {"Y": 31_622_400, "M": 2_678_400, "W": 604_800, "D": 86_400, "h": 3600, "m": 60}.get(step[0], 0) * step[1]
+    size = {"Y": 31_622_400, "M": 2_678_400, "W": 604_800, "D": 86_400, "h": 3600, "m": 60}.get(
+        step[0], 0
+    ) * step[1]
     if not size:
         return array
     near = np.clip(array.view(np.int64), -(2**53) // size, 2**53 // size).view(array.dtype)
@@ -285,13 +289,7 @@ def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
 
 
 def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
-    """Return where the wanted columns are.
-
-    Raises
-    ------
-    PrivateDataError
-        If columns are missing; the message names the closest ones.
-    """
+    """Return where the wanted columns are; raises PrivateDataError, with the closest names, if some are missing."""
     positions = {name: position for position, name in enumerate(source.names)}
     absent = [name for name in wanted if name not in positions]
     if not absent:
@@ -337,13 +335,7 @@ class WatchedFiles:
 
     @classmethod
     def of(cls, paths: Sequence[Path]) -> WatchedFiles:
-        """Note the state of files.
-
-        Raises
-        ------
-        PrivateDataError
-            If one of them is not there, or can be read once only, such as a pipe.
-        """
+        """Note the state of files; raises PrivateDataError if one is not there, or can be read once only, such as a pipe."""
         return cls(tuple(paths), tuple(_state(path) for path in paths))
 
     def check(self, paths: Sequence[Path]) -> None:
