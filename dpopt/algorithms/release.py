@@ -116,7 +116,7 @@ def release(
     progress = progress or Progress()
     if isinstance(table, PrivateDataset):
         again = read_from(table)
-        terms.setdefault("reading", again.how)  # type: ignore[typeddict-item]
+        terms.setdefault("reading", again.how)
         table = again.table
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema

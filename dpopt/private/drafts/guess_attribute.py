@@ -120,8 +120,8 @@ class Guess:
 class ColumnValues:
     """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
 
-    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or moments; `unit`: it
-    holds durations, as numbers of it.
+    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or moments;
+    `unit`: it holds durations, as numbers of it.
     """
 
     name: str

@@ -99,4 +99,4 @@ def parse_durations(texts: pa.Array, unit: str) -> tuple[NDArray[np.float64], ND
 def _in_unit(ticks: NDArray[np.int64], tick: int, unit: str) -> NDArray[np.float64]:
     """Return whole numbers of ticks, each of so many nanoseconds, as numbers of a unit, correctly rounded."""
     size = NANOSECONDS[unit]
-    return ticks / (size // tick) if size >= tick else ticks * float(tick // size)
+    return np.asarray(ticks / (size // tick) if size >= tick else ticks * (tick / size), dtype=np.float64)
