@@ -98,8 +98,8 @@ class Attribute:
     (3, '[18, 65)')
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
-    >>> age.decoded(), age.number_text(18.0), age.measured
-    ((9, 41, 92), '18', 'age')
+    >>> age.decoded(), age.number_text(18.0), age.measured, age.duration
+    ((9, 41, 92), '18', 'age', None)
     """
 
     name: str
