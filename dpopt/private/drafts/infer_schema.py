@@ -19,9 +19,9 @@ from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, gu
 from dpopt.private.drafts.guess_durations import in_natural_unit
 from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
-from dpopt.private.readers.arrow_types import no_reading, seconds_of
+from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.encode import as_text, clean
+from dpopt.private.readers.encode import as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ _CLOCK = r"^(?:(?P<d>-?[0-9]{1,5}) days?,? )?(?P<h>[0-9]{1,5}):(?P<m>[0-5][0-9])
 def plain(array: pa.Array) -> pa.Array:
     """Return the same values as texts, bytes, truth values, numbers, dates, timestamps, durations, or dictionaries of them.
 
-    Times of day become texts. A type without a reading, such as lists, stays: who knows the column refuses it by `no_reading`.
+    Times of day become texts. A type without a reading, such as lists, stays, and is refused by `encode.no_reading`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -41,24 +40,6 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
         read_as[kind] = pa.decimal128(kind.precision, kind.scale)
     return array.cast(read_as[kind]) if kind in read_as else array
-
-
-@cache
-def no_reading(kind: pa.DataType) -> str | None:
-    """Return why values of a type cannot be read; None where they can. No value is looked at."""
-    import pyarrow as pa
-
-    from dpopt.private.readers.encode import as_text
-
-    if pa.types.is_duration(kind):
-        return 'it holds durations; declare "type": "duration" with a "unit" such as "minutes", of which edges are numbers'
-    if pa.types.is_dictionary(kind):
-        return no_reading(kind.value_type)
-    try:
-        as_text(plain(pa.nulls(0, kind)))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, KeyError):
-        return f"it has the type {kind}, which cannot be read; convert it to text, numbers or truth values"
-    return None
 
 
 def _ticks(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -99,8 +99,7 @@ class FirstRowsOfPersons:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from dpopt.private.readers.arrow_types import no_reading
-        from dpopt.private.readers.encode import as_text, clean
+        from dpopt.private.readers.encode import as_text, clean, no_reading
 
         if (why := no_reading(persons.type)) is not None:
             raise PrivateDataError(f"the person column: {why}")

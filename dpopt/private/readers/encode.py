@@ -5,13 +5,14 @@ Numbers of a numeric column as the file has them, and which values go to a bucke
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
-from dpopt.private.readers.arrow_types import durations_of, no_reading, seconds_of
+from dpopt.private.readers.arrow_types import durations_of, plain, seconds_of
 from dpopt.private.readers.domain_codes import CategoryCodes, Coded, NumericCodes
 from dpopt.private.readers.table_problems import NO_TEXT, REMEMBERED, ColumnProblems, Found, Problem
 from dpopt.private.readers.table_reading import OnInvalid
@@ -199,6 +200,22 @@ def as_floats(array: pa.Array) -> NDArray[np.float64]:
 
     numbers = pc.fill_null(pc.cast(array, pa.float64(), safe=False), np.nan)
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+@cache
+def no_reading(kind: pa.DataType) -> str | None:
+    """Return why values of a type cannot be read; None where they can. No value is looked at."""
+    import pyarrow as pa
+
+    if pa.types.is_duration(kind):
+        return 'it holds durations; declare "type": "duration" with a "unit" such as "minutes", of which edges are numbers'
+    if pa.types.is_dictionary(kind):
+        return no_reading(kind.value_type)
+    try:
+        as_text(plain(pa.nulls(0, kind)))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, KeyError):
+        return f"it has the type {kind}, which cannot be read; convert it to text, numbers or truth values"
+    return None
 
 
 def as_text(array: pa.Array) -> pa.Array:

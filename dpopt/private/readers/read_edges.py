@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.arrow_types import no_reading
 from dpopt.private.readers.csv_source import CsvSource
-from dpopt.private.readers.encode import as_text
+from dpopt.private.readers.encode import as_text, no_reading
 from dpopt.private.readers.open_table import AnyTable, first_bytes, named_by, open_table
 from dpopt.private.readers.table_problems import refuse_faults, shown
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
