@@ -59,7 +59,7 @@ def checked(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        named = function.__qualname__
+        named, args, kwargs = function.__qualname__, plain(args), plain(kwargs)
         if not any(
             one.annotation == "Any" for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD
         ):
@@ -103,7 +103,7 @@ def checked_constructor(kind: type) -> None:
 
     @functools.wraps(construct)
     def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
-        named = type(self).__name__
+        named, args, kwargs = type(self).__name__, plain(args), plain(kwargs)
         if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
             refuse_unknown(named, kwargs, list(signature.parameters)[1:])
         try:
@@ -151,6 +151,24 @@ class Choice(enum.Enum, metaclass=_ChoiceType):
     Traceback (most recent call last):
     dpopt.errors.ChoiceError: Tea(): found 'blak'; expected one of green, black; did you mean black?
     """
+
+
+def plain(value: Any) -> Any:
+    """Return a value with Python's numbers in place of NumPy's, also in lists, tuples and dictionaries; arrays as lists."""
+    kind = type(value)
+    if kind in {list, tuple}:
+        return kind(one.tolist() if _is_numpy(one) else plain(one) for one in value)
+    if kind is dict:
+        return dict(zip(value, plain(list(value.values())), strict=True))
+    return value.item() if _is_numpy(value) and not value.shape else value
+
+
+def _is_numpy(value: Any) -> bool:
+    return (
+        type(value).__module__ == "numpy"
+        and getattr(value, "dtype", None) is not None
+        and value.dtype.kind in "biuf"
+    )
 
 
 def refuse_unknown(called: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -40,7 +40,7 @@ from dpopt.private.evaluation import (
 from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
-from dpopt.private.readers.table_reading import TableReading
+from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.associations import PairSums, group_sums
@@ -67,6 +67,7 @@ def evaluate(
     schema: Schema | str | os.PathLike[str] | None = None,
     workload: Workload | str = "marginals:2",
     reading: TableReading | None = None,
+    on_invalid: OnInvalid | str | None = None,
     engine: str = "memory",
     progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
@@ -87,6 +88,8 @@ def evaluate(
         For rows: the queries whose errors are computed. A release has its own.
     reading : TableReading, optional
         How a wide table is read now, in place of how the release read it; for rows, how the table is read.
+    on_invalid : OnInvalid or str, optional
+        For rows: what happens to what does not fit in the table, in place of what `reading` says.
     engine : str
         Where the table is counted, as for a release.
     progress : callable, optional
@@ -111,6 +114,12 @@ def evaluate(
     >>> found.marginals["mean_distance"], found.scores.by_column
     (0.25, {'smoker': 75.0})
     """
+    if on_invalid is not None:
+        if schema is None:
+            raise PlanError(
+                "on_invalid is for rows, with their schema: a release reads its table as it did before"
+            )
+        reading = replace(reading or TableReading(), on_invalid=on_invalid)
     if schema is None:
         refuse_swapped(release, table)
         finished = finished_release(release)

@@ -24,6 +24,7 @@ from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
+from dpopt.private.readers.read_table import read_from
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import is_sparse_matrix
 from dpopt.private.tables.dataset import PrivateDataset
@@ -49,7 +50,7 @@ _NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, S
 
 @with_terms
 def release(
-    table: AnyTable | AnyBinaryTable,
+    table: AnyTable | AnyBinaryTable | PrivateDataset,
     schema: Schema | str | os.PathLike[str] | None = None,
     workload: Workload | str | None = None,
     *,
@@ -65,8 +66,9 @@ def release(
 
     Parameters
     ----------
-    table : path, DataFrame, array or sparse matrix
-        What `read_table` reads; with `Schema.binary`, what `read_binary_table` reads. Private.
+    table : path, DataFrame, array, sparse matrix or PrivateDataset
+        What `read_table` reads, or what it returned, which is read again in the same way; with `Schema.binary`, what
+        `read_binary_table` reads. Private.
     schema : Schema or path
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str, optional
@@ -112,6 +114,10 @@ def release(
     ('projection', 1000)
     """
     progress = shown_progress(progress)
+    if isinstance(table, PrivateDataset):
+        again = read_from(table)
+        terms.setdefault("reading", again.how)
+        table = again.table
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)

@@ -175,6 +175,8 @@ class SyntheticRelease(Shown):
     def to_pandas(self) -> pd.DataFrame:
         """Return the synthetic records, decoded: rows, or distinct records and a column of weights where they were asked for.
 
+        Dates come as datetime64, durations as timedelta64, texts as text; a column of missing and whole numbers as float64.
+
         Raises
         ------
         PlanError
@@ -190,9 +192,9 @@ class SyntheticRelease(Shown):
         written, weights = written_table(self.job, self.written)
         schema = self.record_schema
         numbers, _ = drawn_values(self.values, schema, written, weights)
-        frame: pd.DataFrame = records_table(
-            schema, written, weights, weight_name(schema), numbers
-        ).to_pandas()
+        frame: pd.DataFrame = records_table(schema, written, weights, weight_name(schema), numbers).to_pandas(
+            date_as_object=False
+        )
         return frame
 
     def sample(self, n: int | None = None) -> pd.DataFrame:

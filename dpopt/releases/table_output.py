@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
-from dpopt.schema.dates import date_number, has_time
+from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time
 from dpopt.schema.lengths import add_lengths, as_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
@@ -57,8 +57,8 @@ def write_records(
     weight_column
         Name of that column. If the schema has an attribute of this name, the column is called "dpopt_weight".
     format
-        "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double and bool columns; a
-        missing value is null.
+        "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double, bool, date, timestamp
+        and duration columns; a missing value is null.
     numbers : Mapping
         By the positions of numeric attributes: a number for each record, (r,), in place of that of its bin; NaN where missing.
 
@@ -207,7 +207,7 @@ def records_table(
     weight_column: str,
     numbers: Numbers = NONE_DRAWN,
 ) -> pa.Table:
-    """Return records as columns of text, int64, double or bool as the values are; missing values are null.
+    """Return records as columns of text, int64, double, bool, dates, timestamps or durations; missing values are null.
 
     Parameters as for `write_csv`.
     """
@@ -269,6 +269,11 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
 
     if attribute.missing is not None:
         written = [*written[:-1], None]
+    if (unit := attribute.duration) is not None:
+        tick = "ns" if unit == "nanoseconds" else "us"
+        size = NANOSECONDS[unit] / TICKS[tick]
+        ticks = [None if number is None else round(float(number) * size) for number in written]
+        return pa.array(ticks, pa.int64()).cast(pa.duration(tick))
     if (form := attribute.date_format) is not None:
         seconds = [None if text is None else int(date_number(str(text), form)) for text in written]
         moments = pa.array(seconds, pa.int64()).cast(pa.timestamp("s"))

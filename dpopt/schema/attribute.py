@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.arguments import Choice, check_types
+from dpopt.arguments import Choice, check_types, plain
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, date_pattern, date_text
+from dpopt.schema.dates import NANOSECONDS, UNITS, Seconds, cut_off, date_number, date_pattern, date_text
 
 Value = str | int | float | bool
 LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
@@ -74,7 +74,8 @@ class Attribute:
         Numeric: the name of another numeric column. The numbers of this attribute, its edges among them, are lengths: what this
         column of the table says less what the other one says. Files hold the sum: see `dpopt.schema.lengths`.
     unit
-        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers.
+        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers. Without `after`: the
+        values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or "nanoseconds" too.
 
     Raises
     ------
@@ -89,8 +90,8 @@ class Attribute:
     (3, '[18, 65)')
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
-    >>> age.decoded(), age.number_text(18.0), age.measured
-    ((9, 41, 92), '18', 'age')
+    >>> age.decoded(), age.number_text(18.0), age.measured, age.duration
+    ((9, 41, 92), '18', 'age', None)
     """
 
     name: str
@@ -116,7 +117,7 @@ class Attribute:
         for name in ("values", "edges", "representatives", "occurring"):
             if name != "occurring" or self.occurring is not None:
                 check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
-                object.__setattr__(self, name, tuple(getattr(self, name)))
+                object.__setattr__(self, name, plain(tuple(getattr(self, name))))
         self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()
@@ -216,6 +217,7 @@ class Attribute:
                 return given if isinstance(given, Seconds) else date_number(given, self.date_format)
             except ValueError as problem:
                 raise self._refusal(f"the {what} {problem}") from None
+        given = plain(given)
         if isinstance(given, bool) or not isinstance(given, int | float):
             raise self._refusal(f"the {what} {given!r} is no number")
         try:
@@ -229,6 +231,11 @@ class Attribute:
     def number_text(self, number: float) -> str:
         """Return a number of this attribute as people read it: in its shortest form, or as a date."""
         return number_text(number) if self.date_format is None else date_text(number, self.date_format)
+
+    @property
+    def duration(self) -> str | None:
+        """The unit of durations; None of any other attribute."""
+        return self.unit if self.after is None else None
 
     @property
     def measured(self) -> str:
@@ -281,8 +288,20 @@ class Attribute:
             return
         if self.kind is not AttributeKind.NUMERIC or self.date_format is not None:
             raise self._refusal(
-                "a length ('after', 'unit') is numeric: its edges are numbers, of days for example"
+                "a length or duration ('after', 'unit') is numeric: its edges are numbers, of days for example"
             )
+        if self.after is None:
+            longest = (
+                2**63 * (1 if self.unit == "nanoseconds" else 1000) // NANOSECONDS.get(self.unit or "", 1)
+            )
+            if self.unit not in NANOSECONDS or any(
+                is_number(edge) and abs(edge) >= longest for edge in self.edges
+            ):
+                raise self._refusal(
+                    f"durations have a unit out of {', '.join(NANOSECONDS)}, and edges below 292,000 years (292 of "
+                    f"nanoseconds); found {self.unit!r}"
+                )
+            return
         if not isinstance(self.after, str) or self.unit not in {None, *UNITS}:
             raise self._refusal(
                 f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its 'unit' "

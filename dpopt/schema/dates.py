@@ -29,6 +29,12 @@ CENTURY = 1930
 """The year that the first of the years of two digits stands for: 30 is 1930, and 29 is 2029."""
 UNITS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 """Units of lengths of time, in seconds."""
+TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+NANOSECONDS = {
+    **{unit: size * 10**9 for unit, size in UNITS.items()},
+    "milliseconds": 10**6, "microseconds": 10**3, "nanoseconds": 1,
+}  # fmt: skip
+"""Units of durations, in nanoseconds; those of dates are whole seconds."""
 FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0
 """The first second of year 1 and the last one of year 9999: texts of dates reach no farther."""
 _FIRST_OF_CENTURY, _LAST_OF_CENTURY = -1_262_304_000.0, 1_893_455_999.0

@@ -64,8 +64,11 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
         one, first = attributes[place], attributes[base]
         form = as_in_files(attributes, base).date_format
         problem = None
-        if first.kind is not AttributeKind.NUMERIC:
-            problem = f"it is a length after {first.name!r}, which is {first.kind.value}; only numbers and dates have lengths"
+        if first.kind is not AttributeKind.NUMERIC or first.duration is not None:
+            what = "duration" if first.duration else first.kind.value
+            problem = (
+                f"it is a length after {first.name!r}, which is {what}; only numbers and dates have lengths"
+            )
         elif form is None and one.unit is not None:
             problem = f"it has the unit {one.unit!r}, but {first.name!r} is no date; leave the unit out"
         elif form is not None and one.unit is None:

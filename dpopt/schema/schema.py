@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arguments import check_types, checked
+from dpopt.arguments import check_types, checked, plain
 from dpopt.arrays import freeze
 from dpopt.errors import SchemaError, counted
 from dpopt.files.json_files import (
@@ -148,7 +148,7 @@ class Schema(Shown):
         SchemaError
             If there is no column, or the names are not as many different texts.
         """
-        return cls(BinaryAttributes(count, names))
+        return cls(BinaryAttributes(plain(count), names))
 
     def __len__(self) -> int:
         """Return the number of attributes."""
@@ -262,7 +262,7 @@ class Schema(Shown):
         SchemaError
             If a key is unknown or missing, or an attribute or a rule contradicts itself; the message names it.
         """
-        declared = json_object(obj, "schema", SchemaError)
+        declared = json_object(plain(obj), "schema", SchemaError)
         if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
             found = shown(declared["dpopt_schema"]) if "dpopt_schema" in declared else "no such key"
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
@@ -342,7 +342,7 @@ _KEYS = {
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", *_OF_NUMBERS),
 }
-_DATE = "date"
+_DATE, _DURATION = "date", "duration"
 _DATE_KEYS = (*_COMMON, "format", "edges", "representatives")
 
 
@@ -354,6 +354,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     if attribute.kind is AttributeKind.NUMERIC:
         if dated:
             written |= {"type": _DATE, "format": attribute.date_format}
+        written |= {"type": _DURATION} if attribute.duration else {}
         written["edges"] = [plain(edge) for edge in attribute.edges]
         if attribute.integer and not dated:
             written["integer"] = True
@@ -399,6 +400,10 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     refuse_unknown_keys(declared, keys, f"{place} ({declared['type']})", SchemaError)
     if dated and not isinstance(declared.get("format"), str):
         raise SchemaError(f"{place}: a date needs its 'format', such as \"%Y-%m-%d\"")
+    if (declared["type"] == _DURATION) != ("unit" in declared and "after" not in declared):
+        raise SchemaError(
+            f"{place}: 'unit' is for a length ('after') or for the type 'duration', which needs it and no 'after'"
+        )
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
@@ -435,12 +440,12 @@ def code_of(attribute: Attribute, value: object) -> int | None:
 
 
 def _kind(declared: dict[str, object], place: str) -> AttributeKind:
-    kinds = [*(kind.value for kind in AttributeKind), _DATE]
+    kinds = [*(kind.value for kind in AttributeKind), _DATE, _DURATION]
     found = declared.get("type")
     if found not in kinds:
         text = shown(found) if "type" in declared else "none"
         raise SchemaError(f"{place}: expected a 'type' out of {', '.join(kinds)}; found {text}")
-    return AttributeKind.NUMERIC if found == _DATE else AttributeKind(found)
+    return AttributeKind.NUMERIC if found in {_DATE, _DURATION} else AttributeKind(found)
 
 
 def _boolean_values(declared: dict[str, Any], place: str) -> tuple[Value, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 from dpopt.errors import SchemaError
 from dpopt.files.json_files import parse_json
 
-KINDS = ("categorical", "boolean", "numeric", "date")
-OF_BINS = ("numeric", "date")
+KINDS = ("categorical", "boolean", "numeric", "date", "duration")
+OF_BINS = ("numeric", "date", "duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class ColumnForm:
             made["edges"] = [self._edge(line) for line in lines]
         elif lines:
             made["values"] = _values(lines, before.get("values", ()))
-        if self.kind == "numeric" and self.whole:
+        if self.kind in {"numeric", "duration"} and self.whole:
             made["integer"] = True
         if self.missing or "missing" in before:
             was = before.get("missing")

@@ -207,7 +207,7 @@ def test_persons_are_values_of_any_type_with_texts(array: pa.Array) -> None:
 
 
 def test_persons_without_texts_are_refused() -> None:
-    with pytest.raises(PrivateDataError, match="person column has the type list"):
+    with pytest.raises(PrivateDataError, match="person column: it has the type list"):
         FirstRowsOfPersons(1).keep(pa.array([[1]]), np.ones(1, np.bool_))
 
 

@@ -131,7 +131,6 @@ def test_what_is_no_length_is_said_or_becomes_what_the_reading_says() -> None:
         ({"after": "beds", "missing": None}, "leave the unit out"),
         ({"unit": None}, "needs its 'unit'"),
         ({"unit": "weeks"}, "out of days, hours, minutes, seconds"),
-        ({"after": None}, "names the column that it counts from"),
         ({"integer": False}, "are whole days: declare 'integer'"),
         ({"missing": None}, "declare 'missing' here too"),
         ({"after": "month"}, "name no days"),

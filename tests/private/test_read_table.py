@@ -190,7 +190,7 @@ def test_dates_match_declared_texts() -> None:
 
 @pytest.mark.parametrize("array", [pa.array([[1], [2]]), pa.array([{"a": 1}])])
 def test_types_without_texts_are_refused(array: pa.Array) -> None:
-    with pytest.raises(PrivateDataError, match="column 'x' has the type .* cannot be read"):
+    with pytest.raises(PrivateDataError, match="column 'x': it has the type .* cannot be read"):
         codes(array, AGE)
 
 

@@ -127,7 +127,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             (True, "is no number"),
         )
     ),
-    (partial(age, representatives=np.array([1, 2])), "the representative .* is no number"),
+    (partial(age, representatives=np.array(["1", "2"])), "the representative .* is no number"),
     (partial(age, occurring=np.array([7, 8])), "'occurring' names the code"),
     *((partial(age().label, code), r"'age': code .* the codes are 0 \.\. 1") for code in (-1, 2)),
     *(

@@ -187,7 +187,7 @@ def test_occurring_names_bins_by_index_and_missing_by_its_text() -> None:
         ({"type": None}, "attribute 'age': expected a 'type' .* found none"),
         (
             {"type": "number"},
-            "expected a 'type' out of categorical, boolean, numeric, date; found \"number\"",
+            "expected a 'type' out of categorical, boolean, numeric, date, duration; found \"number\"",
         ),
         ({"edges": None}, "needs 'edges', or 'bins' with 'range'"),
         ({"bins": 3}, "give either 'edges', or 'bins' with 'range'"),

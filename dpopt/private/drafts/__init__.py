@@ -6,6 +6,7 @@
 | guess_reading.py | how a text file is written: proposed once, then declared |
 | guess_attribute.py | what a column is, why, and what to check |
 | guess_dates.py | the form of dates, and bins by their span |
+| guess_durations.py | the unit of a column of durations |
 | guess_lengths.py | dates that follow others: lengths, or a rule |
 | edges.py | bins that follow the shape of the numbers |
 """

@@ -18,7 +18,7 @@ from dpopt.private.drafts.guess_dates import date_edges, date_form
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import CENTURY, date_text
+from dpopt.schema.dates import CENTURY, NANOSECONDS, date_text
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ _NAMED = (
     "--person NAME --rows-per-person K"
 )
 _MOST_DECIMALS = 6
+_LONGEST_DURATION = 3.2e20  # nanoseconds
 _YEARS = (1500, 2150)  # whole numbers between which successive ones are years
 _DENSE = 0.1  # share of a range that numbers of rows fill at least
 _SURVEY_WEIGHT = re.compile(
@@ -119,7 +120,8 @@ class Guess:
 class ColumnValues:
     """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
 
-    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or moments.
+    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or moments;
+    `unit`: it holds durations, as numbers of it.
     """
 
     name: str
@@ -128,6 +130,7 @@ class ColumnValues:
     missing_rows: int
     labels: Mapping[str, str] = field(default_factory=dict)
     typed: bool = False
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,8 @@ def guess_attribute(column: ColumnValues, limits: Limits) -> Guess:
     missing = "" if column.missing_rows else None
     if not len(column.values):
         return _left_out("it holds no value at all")
+    if column.unit is not None:
+        return _durations(column, missing, limits)
     if pa.types.is_boolean(kind):
         return Guess(Attribute(column.name, AttributeKind.BOOLEAN, missing=missing), "true and false")
     if pa.types.is_integer(kind) and _is_postal(column.name, column.values):
@@ -215,6 +220,21 @@ def _dates(
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
+
+
+def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Guess:
+    values, unit = np.array(column.values.to_pylist(), dtype=np.float64), column.unit or ""
+    if np.abs(values).max() * NANOSECONDS[unit] > (2**62 if unit == "nanoseconds" else _LONGEST_DURATION):
+        return _left_out("it holds durations of more than 10,000 years; replace them in the table")
+    integer = bool((values == np.floor(values)).all())
+    shaped = readable_edges(values, column.counts, limits.bins, integer=integer)
+    decimals = None if integer else _decimals(values)
+    attribute = Attribute(
+        column.name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing, unit=unit, decimals=decimals
+    )  # fmt: skip
+    check = _of_numbers(column, values, column.counts, shaped, integer=integer)
+    why = f"durations, in {unit}: {_shape_in_words(values, column.counts, shaped, integer=integer)}"
+    return Guess(attribute, why, tuple(check), f"{_bins_in_words(shaped)} of {unit}")
 
 
 def _in_words(form: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +16,12 @@ from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
+from dpopt.private.drafts.guess_durations import in_natural_unit
 from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
+from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.encode import as_text, clean
+from dpopt.private.readers.encode import as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
@@ -54,20 +55,9 @@ DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 class ColumnReview:
     """What is proposed for one column, and why. Not private: for the owner of the table.
 
-    Attributes
-    ----------
-    name : str
-    type : str
-        "categorical", "boolean", "numeric", "date" or "length"; "left out" where the draft does not name the column.
-    distinct, missing : int
-        Different values that occur, without missing ones; rows without a value.
-    codes : str
-        The bins, or how many values.
-    examples : str
-        Some values, the most frequent ones first.
-    why : str
-    check : tuple of str
-        What the owner should look at.
+    Its type is "categorical", "boolean", "numeric", "date", "duration" or "length", or "left out" where the draft does not name
+    the column. `distinct` are different values, without missing ones, and `missing` rows without a value; `codes` the bins, or
+    how many values; `examples` the most frequent values; `check` what the owner should look at.
     """
 
     name: str
@@ -312,6 +302,7 @@ def infer_schema(
     for column in counts:
         values = column.result(getattr(source, "labels", {}).get(column.name, {}))
         guess = guess_attribute(values, limits) if column.name else Guess(None, "it has no name")
+        guess = Guess(None, column.unread) if column.unread else guess
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
             attributes.append(guess.attribute)
@@ -398,7 +389,7 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
 
 def _type_of(attribute: Attribute) -> str:
     dated = attribute.kind is AttributeKind.NUMERIC and attribute.date_format is not None
-    return "date" if dated else attribute.kind.value
+    return "date" if dated else "duration" if attribute.duration else attribute.kind.value
 
 
 def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnReview:
@@ -422,62 +413,57 @@ class _ValueCounts:
         self.name = name
         self.rows = 0
         self.typed = False
+        self.unread = ""  # why the column is left out
+        self._tick: str | None = None  # what its durations count
         self._parts: list[tuple[pa.Array, NDArray[np.int64]]] = []
 
     def add(self, array: pa.Array) -> None:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
-        with self._reading(array.type):
-            counted = pc.value_counts(array)
-            values = counted.field("values")
-            values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         self.rows += len(array)
+        self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+        if pa.types.is_duration(array.type):
+            self._tick, array = array.type.unit, array.view(pa.int64())
+        self.unread = self.unread or no_reading(array.type) or ""
+        if self.unread:
+            return
+        counted = pc.value_counts(array)
+        values = counted.field("values")
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         self._parts.append((values, np.asarray(counted.field("counts"), dtype=np.int64)))
         if len(self._parts) == _MERGED_AT:
             self._merge()
 
-    @contextmanager
-    def _reading(self, kind: pa.DataType) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise PrivateDataError(
-                f"column {self.name!r} has the type {kind}, which cannot be read ({problem}); drop the column, "
-                "or convert it to text, numbers or truth values"
-            ) from problem
-
     def result(self, labels: Mapping[str, str]) -> ColumnValues:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        self._merge()
-        ((values, counts),) = self._parts
+        if not self.unread:
+            self._merge()
+        values, counts = (pa.array([], pa.string()), np.zeros(0, np.int64)) if self.unread else self._parts[0]
         known = pc.sort_indices(values)[: len(values) - values.null_count]  # nulls are last
         present = counts[known.to_numpy()]
         missing = int(counts.sum() - present.sum())
-        return ColumnValues(self.name, values.take(known), present, missing, labels, self.typed)
+        found = ColumnValues(self.name, values.take(known), present, missing, labels, self.typed)
+        return found if self._tick is None else in_natural_unit(found, self._tick)
 
     def _merge(self) -> None:
         import pyarrow as pa
 
         values = [part for part, _ in self._parts]
-        with self._reading(values[-1].type):
-            if len({part.type for part in values}) > 1:
-                values = [as_text(_plain_values(part)) for part in values]
-            every = _plain_values(pa.concat_arrays(values)).dictionary_encode(null_encoding="encode")
+        if len({part.type for part in values}) > 1:
+            values = [as_text(_plain_values(part)) for part in values]
+        every = _plain_values(pa.concat_arrays(values)).dictionary_encode(null_encoding="encode")
+        if pa.types.is_string(every.dictionary.type):
+            self.unread = _without_reading(every.dictionary)
         counts = np.concatenate([part for _, part in self._parts])
         rows = np.bincount(every.indices.to_numpy(), weights=counts, minlength=len(every.dictionary))
         self._parts = [(every.dictionary, rows.astype(np.int64))]
 
 
 def _plain_values(values: pa.Array) -> pa.Array:
-    """Return values as truth values, whole numbers, floats (null instead of NaN) or texts.
-
-    Raises pyarrow.ArrowInvalid or ArrowNotImplementedError if one has no text.
-    """
+    """Return values as truth values, whole numbers, floats (null instead of NaN) or texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -487,9 +473,17 @@ def _plain_values(values: pa.Array) -> pa.Array:
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         return values
     if pa.types.is_timestamp(kind):
-        values = pc.cast(pc.cast(values, pa.timestamp("us"), safe=False), pa.timestamp("s"), safe=False)
-    texts = clean(as_text(values))
-    strange = texts.filter(pc.starts_with(texts, NO_TEXT))
-    if len(strange):
-        raise pa.ArrowInvalid(strange[0].as_py().removeprefix(NO_TEXT))
-    return texts
+        values = pa.array(seconds_of(values), from_pandas=True).cast(pa.int64()).view(pa.timestamp("s"))
+    return clean(as_text(values))
+
+
+def _without_reading(texts: pa.Array) -> str:
+    """Return why texts keep a column out of a draft: one stands for a value without a text, or a time out of range."""
+    import pyarrow.compute as pc
+
+    odd = texts.filter(pc.match_substring_regex(texts, f"^({NO_TEXT}|<value out of range)"))
+    return (
+        f"it holds {odd[0].as_py().removeprefix(NO_TEXT)}, which has no text; convert it in the table"
+        if len(odd)
+        else ""
+    )

@@ -22,15 +22,8 @@ _ADDRESS = re.compile(r"(?:(tcp|tls)://)?([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\]):([
 class Engine:
     """Where records are while they are counted. Nothing of it enters a release: counts are the same with every engine.
 
-    Attributes
-    ----------
-    name : str
-        "memory", "stream" or "dask".
-    workers : int
-        Processes that are started for "dask"; 0 where an address is given.
-    address : str
-        That of the scheduler of a Dask cluster that runs already, with its scheme ("tls://", or "tcp://" where that was
-        written out); empty otherwise.
+    For "dask" `workers` processes are started, or `address` is that of the scheduler of a cluster that runs already, with its
+    scheme ("tls://", or "tcp://" where that was written out).
     """
 
     name: str

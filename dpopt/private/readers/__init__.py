@@ -12,6 +12,7 @@
 | read_lengths.py | columns that are lengths after others, taken apart row by row |
 | read_edges.py | the edges of a graph |
 | read_binary_table.py | wide tables, whatever their layout |
+| arrow_types.py | what columns of each Arrow type are read as; seconds of dates, numbers of durations |
 | batch_reader.py | codes batch by batch; which rows are counted: those that fit, K of a person |
 | encode.py, domain_codes.py, table_problems.py | values to codes; what does not fit the schema; numbers, for the owner |
 | binary/ | wide tables of zeros and ones |

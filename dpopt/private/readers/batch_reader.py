@@ -34,12 +34,7 @@ Kept = NDArray[np.bool_]
 class KeptRows:
     """A bit for each row of a table, in its order: whether it is counted. Private.
 
-    Attributes
-    ----------
-    bits : (ceil(rows / 8),) uint8
-        The first row in the highest bit of the first byte.
-    rows : int
-        Rows of the table, counted or not.
+    `bits` (ceil(rows / 8),) uint8 hold the first row in the highest bit of the first byte; `rows` are counted or not.
     """
 
     bits: NDArray[np.uint8]
@@ -99,27 +94,16 @@ class FirstRowsOfPersons:
     def keep(self, persons: pa.Array, candidates: Kept) -> Kept:
         """Return which of the next rows are kept; rows that are no candidates neither are nor use up the person's K.
 
-        Parameters
-        ----------
-        persons : (n,) values of the person column, as the table has them
-        candidates : (n,) bool
-
-        Raises
-        ------
-        PrivateDataError
-            If values of its type have no texts.
+        `persons` (n,) are values of the person column, as the table has them. Raises PrivateDataError if their type has none.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from dpopt.private.readers.encode import as_text, clean
+        from dpopt.private.readers.encode import as_text, clean, no_reading
 
-        try:
-            persons = as_text(persons)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise PrivateDataError(
-                f"the person column has the type {persons.type}, which has no texts ({problem}); convert it to text"
-            ) from problem
+        if (why := no_reading(persons.type)) is not None:
+            raise PrivateDataError(f"the person column: {why}")
+        persons = as_text(persons)
         if pa.types.is_dictionary(persons.type):
             persons = pa.DictionaryArray.from_arrays(persons.indices, clean(as_text(persons.dictionary)))
         else:
@@ -165,31 +149,9 @@ class BatchReader:
     """Reads columns of a table by a public schema, batch by batch: the codes of the rows that are counted.
 
     The first pass over a table decides which rows these are (`KeptRows`): it reads every column of the schema, and the person
-    column. Later passes read the columns that they are given. What does not fit is collected, unless the reading is total.
-
-    Parameters
-    ----------
-    source
-        The table.
-    positions : sequence of int
-        Where the columns are in it, one for each attribute of the schema.
-    attributes : (k,) integers
-        Positions of these attributes in the schema, at least one.
-    how
-        How the table is read.
-    kept
-        Which rows are counted; None in a first pass.
-    person
-        In a first pass: where the person column is, if rows of a person are bounded.
-    encoder
-        What encodes a column; None for codes of the schema.
-
-    Attributes
-    ----------
-    encoders : list
-        One for each attribute.
-    rows : int
-        Rows that were read so far, counted or not. Private where the table is.
+    column. Later passes read the columns that they are given, and know which rows are `kept`. What does not fit is collected,
+    unless the reading is total. `positions` tell where the columns of all attributes are in the table, and `attributes` (k,)
+    which of them are read, at least one, each by one of the `encoders`. `rows` were read so far, counted or not: private.
 
     Each of `batches` and `read_through` may run in one thread at a time.
     """
@@ -230,13 +192,7 @@ class BatchReader:
 
     @classmethod
     def first_pass(cls, source: TableSource, schema: Schema, how: TableReading) -> BatchReader:
-        """Return the reader of all columns that decide which rows are counted.
-
-        Raises
-        ------
-        PrivateDataError
-            If the table lacks one of them.
-        """
+        """Return the reader of all columns that decide which rows are counted; raises PrivateDataError if one is missing."""
         positions = column_positions(source, schema.names)
         if how.person is not None and how.person not in source.names:
             raise PrivateDataError(
@@ -264,13 +220,7 @@ class BatchReader:
         return what_does_not_fit(self._source, self.problems, self.faults())
 
     def refuse_what_does_not_fit(self) -> None:
-        """Refuse a table that was read to its end, if rows or values did not fit.
-
-        Raises
-        ------
-        PrivateDataError
-            The message names columns, lines and values.
-        """
+        """Refuse, by PrivateDataError, a table that was read to its end, if rows or values did not fit: it names them."""
         refuse_what_does_not_fit(self._source, self.problems, self.faults())
 
     def batches(self, rows_at_a_time: int) -> Generator[list[Codes], None, None]:

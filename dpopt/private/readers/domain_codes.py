@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.private.readers.arrow_types import parse_durations
 from dpopt.private.readers.table_problems import Problem
 from dpopt.private.readers.table_reading import OnInvalid
 from dpopt.schema.dates import CENTURY, MONTHS, date_pattern
@@ -33,7 +34,7 @@ class NumericCodes:
         self._low, self._high = attribute.edges[0], attribute.edges[-1]
         self._inner_edges = np.array(attribute.edges[1:-1], dtype=np.float64)
         self._integer = attribute.integer
-        self.date_format = attribute.date_format
+        self.date_format, self._unit = attribute.date_format, attribute.duration
         self._clip = OnInvalid.CLIP in policy
         # What is missing in a file is an empty length: the declared text is one of the file, no length.
         self._missing = attribute.missing if attribute.after is None else None
@@ -58,6 +59,9 @@ class NumericCodes:
             numbers, readable = parse_numbers(texts, self._decimal)
         else:
             numbers, readable = parse_dates(texts, self.date_format)
+        if self._unit is not None and not readable.all():
+            durations, clocks = parse_durations(texts, self._unit)
+            numbers, readable = np.where(clocks, durations, numbers), readable | clocks
         codes = self.numbers(numbers)
         codes[~readable] = Problem.NO_NUMBER
         absent = _equal(texts, "")
@@ -135,14 +139,9 @@ class CategoryCodes:
 
 
 def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read texts as decimal numbers, correctly rounded; also "inf", and "NaN" as NaN. `decimal` as in `TextForm`.
+    """Read texts as decimal numbers, correctly rounded, also "inf" and "NaN"; and which are such; others give NaN.
 
-    Returns
-    -------
-    numbers : (n,) float64
-        NaN where a text is no number.
-    readable : (n,) bool
-        Whether the text is a number, or one of the words above.
+    `decimal` is as in `TextForm`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

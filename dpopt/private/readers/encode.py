@@ -5,12 +5,14 @@ Numbers of a numeric column as the file has them, and which values go to a bucke
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.readers.arrow_types import durations_of, plain, seconds_of
 from dpopt.private.readers.domain_codes import CategoryCodes, Coded, NumericCodes
 from dpopt.private.readers.table_problems import NO_TEXT, REMEMBERED, ColumnProblems, Found, Problem
 from dpopt.private.readers.table_reading import OnInvalid
@@ -27,22 +29,11 @@ _WIDEST_TABLE = 2**16  # whole numbers within a range of this length are coded t
 
 
 class ColumnEncoder:
-    """Collects the codes of one attribute, and what has none.
+    """Collects the codes of one attribute, and what has none; with OTHER in its policy the attribute has an `other_code`.
 
     Different values are coded once per batch wherever their number is small: dictionaries (every text column is
-    turned into one) and whole numbers of a short range go through a table of codes.
-
-    Parameters
-    ----------
-    attribute
-        What the schema declares of the column; with OTHER in `policy` it has a bucket (`Attribute.other_code`).
-    policy
-        What happens to what has no code: with OTHER it goes to the bucket; with DROP `add` tells its rows; else it is collected
-        in `problems`.
-    nulls_are_malformed
-        Whether a null is a row that cannot be read, and no missing value.
-    decimal
-        What stands before the fraction of a number in texts.
+    turned into one) and whole numbers of a short range go through a table of codes. A null is a missing value, or if
+    `nulls_are_malformed` a row that cannot be read; `decimal` stands before the fraction of a number in texts.
     """
 
     def __init__(
@@ -57,7 +48,7 @@ class ColumnEncoder:
         self._domain = (
             NumericCodes(attribute, policy, decimal) if numeric else CategoryCodes(attribute, decimal)
         )
-        self._name = attribute.name
+        self._name, self._unit = attribute.name, attribute.duration
         self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
         self._total = policy.is_total
         self._nulls_are_malformed = nulls_are_malformed
@@ -67,27 +58,22 @@ class ColumnEncoder:
         self.problems = ColumnProblems(attribute)
 
     def add(self, array: pa.Array) -> NDArray[np.bool_] | None:
-        """Encode the next batch; return which of its rows have no code, None if all have one.
+        """Encode the next batch; return which of its rows have no code, None if all have one. What does not fit is collected.
 
-        Raises
-        ------
-        PrivateDataError
-            If values of this Arrow type cannot be read at all. Values that do not fit are collected in `problems`.
+        Raises PrivateDataError if values of this Arrow type, whatever they are, cannot be read.
         """
         import pyarrow as pa
 
-        try:
-            codes = self._codes(array)
-            if self._nulls_are_malformed and array.null_count:
-                codes[np.asarray(array.is_null())] = Problem.MALFORMED
-            invalid = codes < 0 if codes.size and codes.min() < 0 else None
-            if invalid is not None and not self._total:
-                self._collect(array, codes)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise PrivateDataError(
-                f"column {self._name!r} has the type {array.type}, which cannot be read ({problem}); "
-                "convert it to text, numbers or truth values"
-            ) from problem
+        if pa.types.is_duration(array.type) and self._unit is not None:
+            array = pa.array(durations_of(array, self._unit), from_pandas=True)
+        if (why := no_reading(array.type)) is not None:
+            raise PrivateDataError(f"column {self._name!r}: {why}")
+        codes = self._codes(array)
+        if self._nulls_are_malformed and array.null_count:
+            codes[np.asarray(array.is_null())] = Problem.MALFORMED
+        invalid = codes < 0 if codes.size and codes.min() < 0 else None
+        if invalid is not None and not self._total:
+            self._collect(array, codes)
         if invalid is not None:
             codes[invalid] = 0 if self._bucket is None else self._bucket
         self._batches.append(codes.astype(self._dtype))
@@ -216,14 +202,20 @@ def as_floats(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def seconds_of(array: pa.Array) -> NDArray[np.float64]:
-    """Return dates or timestamps of any unit as seconds since 1970-01-01 00:00, without fractions; NaN where there is none."""
+@cache
+def no_reading(kind: pa.DataType) -> str | None:
+    """Return why values of a type cannot be read; None where they can. No value is looked at."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    numbers = pc.cast(array, pa.timestamp("ms", getattr(array.type, "tz", None)), safe=False)
-    whole = pc.floor(pc.divide(pc.cast(pc.cast(numbers, pa.int64()), pa.float64()), 1000.0))
-    return as_floats(whole)
+    if pa.types.is_duration(kind):
+        return 'it holds durations; declare "type": "duration" with a "unit" such as "minutes", of which edges are numbers'
+    if pa.types.is_dictionary(kind):
+        return no_reading(kind.value_type)
+    try:
+        as_text(plain(pa.nulls(0, kind)))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, KeyError):
+        return f"it has the type {kind}, which cannot be read; convert it to text, numbers or truth values"
+    return None
 
 
 def as_text(array: pa.Array) -> pa.Array:

@@ -43,12 +43,7 @@ STATISTICS = {
 class WorkbookSource(MemorySource):
     """The table of such a file, read into memory: as texts, or as numbers where the file has columns of numbers.
 
-    Attributes
-    ----------
-    labels : dict
-        Of a column, the words that the file gives to its values, by their text.
-    notes : tuple of str
-        What the owner should know of how it is read; names of sheets only.
+    Of a column, `labels` are the words that the file gives to its values, by their text; `notes` name sheets only.
     """
 
     def __init__(self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool) -> None:

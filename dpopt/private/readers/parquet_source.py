@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.readers.arrow_types import plain
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_sources import BATCH_ROWS, checked_names, given_names
 from dpopt.private.tables.dataset import Progress
@@ -77,13 +78,13 @@ class ParquetSource:
                     self._check(path, file, wanted)
                     if number == 0:  # whether the types can be read does not depend on rows
                         yield from enumerate(
-                            pa.array([], file.schema_arrow.field(name).type) for name in wanted
+                            plain(pa.array([], file.schema_arrow.field(name).type)) for name in wanted
                         )
                     total = max(file.metadata.num_rows, 1)
                     for batch in file.iter_batches(batch_rows, row_groups=groups, columns=wanted):
                         rows += batch.num_rows
                         for index, name in enumerate(wanted):
-                            yield index, batch.column(name)
+                            yield index, plain(batch.column(name))
                         if progress is not None:
                             progress((number + rows / total) / len(self._paths))
             except (pa.ArrowException, OSError) as problem:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.csv_source import CsvSource
-from dpopt.private.readers.encode import as_text
+from dpopt.private.readers.encode import as_text, no_reading
 from dpopt.private.readers.open_table import AnyTable, first_bytes, named_by, open_table
 from dpopt.private.readers.table_problems import refuse_faults, shown
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
@@ -76,6 +76,8 @@ def _ends(source: TableSource, positions: list[int], how: TableReading) -> tuple
 
     found: list[list[pa.Array]] = [[], []]
     for index, array in source.pieces(positions, None):
+        if (why := no_reading(array.type)) is not None:
+            raise PrivateDataError(f"an end of the edges: {why}")
         text = as_text(array)
         found[index].append(text.dictionary_decode() if pa.types.is_dictionary(text.type) else text)
     if OnInvalid.DROP not in how.repairs:

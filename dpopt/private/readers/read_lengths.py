@@ -34,10 +34,7 @@ def pieces_with_lengths(
 ) -> Iterator[tuple[int, pa.Array]]:
     """Yield what `TableSource.pieces` does, with lengths as texts of numbers in place of what their columns hold.
 
-    Parameters
-    ----------
-    columns
-        Where the columns of all attributes of the schema are.
+    `columns` are the places of all attributes of the schema.
     """
     every = schema.attributes
     found = {columns[place]: (place, base) for place, base in lengths(every) if columns[place] in positions}

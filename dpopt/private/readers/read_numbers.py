@@ -59,20 +59,11 @@ class HalfspacePoints(Closed):
 
     @classmethod
     def of(cls, values: NDArray[np.float64], columns: PointColumns) -> HalfspacePoints:
-        """Scale and round points.
+        """Scale and round points, (n, d).
 
-        What a record becomes depends on its own numbers alone: its length is added up coordinate by coordinate.
-
-        Parameters
-        ----------
-        values : (n, d) float64
-        columns : PointColumns
-
-        Raises
-        ------
-        PrivateDataError
-            If there is no record, a number is not finite or outside its bounds, a row is zero, or, with `UNIT`, not of
-            length 1. The message names the first such row (from 1).
+        What a record becomes depends on its own numbers alone: its length is added up coordinate by coordinate. Raises
+        PrivateDataError, with the first such row (from 1), if a number is not finite or outside its bounds, a row is zero, or,
+        with `UNIT`, not of length 1; or if there is no record.
         """
         if values.ndim != 2 or values.shape[1] != columns.dimension:
             raise PrivateDataError(
@@ -102,23 +93,9 @@ def read_points(
     *,
     progress: Progress | None = None,
 ) -> HalfspacePoints:
-    """Read points from the named columns of a table, or from an array with as many columns.
+    """Read points from the named columns of a table, or from an array with as many columns, (n, d), also in a .npy file.
 
-    Parameters
-    ----------
-    table
-        Path of a CSV or Parquet file, or of a .npy file with an (n, d) array of numbers; a DataFrame; or such an array.
-    columns : PointColumns
-        Of an array all columns are taken, in order.
-    reading
-        How a text file is written.
-    progress
-        Called with the fraction of the table that has been read.
-
-    Raises
-    ------
-    PrivateDataError
-        As `HalfspacePoints.of`, or if the table cannot be read; the message may quote it.
+    Raises PrivateDataError as `HalfspacePoints.of`, or if the table cannot be read; the message may quote it.
     """
     if isinstance(table, np.ndarray):
         return _points(table, "the array", columns)

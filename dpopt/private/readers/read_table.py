@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def read_table(
     table: AnyTable,
-    schema: Schema,
+    schema: Schema | str | os.PathLike[str],
     reading: TableReading | None = None,
     *,
     progress: Progress | None = None,
@@ -33,7 +34,7 @@ def read_table(
         the attributes in order. Columns that the schema does not name are not read. Empty lines of a CSV file are
         skipped where it has two or more columns, unless the reading is total: then they are malformed rows.
     schema
-        The public schema. Values of categorical and boolean attributes are matched by their text, then by their
+        The public schema, or its file. Values of categorical and boolean attributes are matched by their text, then by their
         number; numbers go to their bins. Null, NaN, an empty cell and the missing text are missing values.
     reading
         How it is read: what happens to what does not fit, whose rows are bounded, and names of columns where the file has none.
@@ -61,7 +62,8 @@ def read_table(
     >>> type(dpopt.read_table(table, schema)).__name__
     'PrivateDataset'
     """
-    return _read(table, schema, reading or TableReading(), progress)[0]
+    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
+    return _read(table, declared, reading or TableReading(), progress)[0]
 
 
 def _read(
@@ -92,18 +94,9 @@ def _read(
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ReadFrom:
-    """From what records in memory were read, and which of its rows are counted. Private.
+    """From which `table` records in memory were read, and `how`. Private.
 
-    Attributes
-    ----------
-    table, how :
-        As for `read_table`.
-    files : WatchedFiles
-        As they were before the first row was read.
-    kept : KeptRows or None
-        None where all rows are counted.
-    rows : int
-        Counted or not.
+    The `files` are as they were before the first row was read; `kept` says which of the `rows` are counted, None if all are.
     """
 
     table: AnyTable
@@ -113,16 +106,18 @@ class ReadFrom:
     rows: int
 
 
+def read_from(dataset: PrivateDataset) -> ReadFrom:
+    """Return what a table was read from, and how. Raises PrivateDataError if its records were encoded by hand."""
+    if not isinstance(dataset._source, ReadFrom):
+        raise PrivateDataError("these records were read from no table (`read_table`); hand over the table")
+    return dataset._source
+
+
 @dataclass(frozen=True, slots=True)
 class NonPrivateFit:
     """How much of a table fits a schema, for its owner only; publishing it would reveal something about records.
 
-    Attributes
-    ----------
-    rows, counted : int
-        Rows of the table, and those of them that a release counts.
-    misfits : str
-        Which rows and values do not fit, a line each; empty where all do.
+    Of its `rows` a release counts so many (`counted`); `misfits` says which rows and values do not fit, a line each.
     """
 
     rows: int
@@ -133,15 +128,7 @@ class NonPrivateFit:
 def fit_of_table(
     table: AnyTable, schema: Schema, reading: TableReading | None = None
 ) -> tuple[PrivateDataset, NonPrivateFit]:
-    """Read a table as `read_table` does, and count what does not fit: exact, not private, for the owner only.
-
-    The table is read twice.
-
-    Raises
-    ------
-    PrivateDataError, SchemaError
-        As `read_table`.
-    """
+    """Read a table as `read_table` does, twice, and count what does not fit: exact, not private, for the owner only."""
     from dpopt.private.readers.batch_reader import BatchReader
 
     how = named_by(table, (reading or TableReading()).for_schema(schema), schema.names)
@@ -169,11 +156,6 @@ def unused_columns(
     """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
 
     None where the table lacks a column of the schema: reading it says so.
-
-    Raises
-    ------
-    PrivateDataError
-        If the table cannot be read.
     """
     used = {*schema.names, None if reading is None else reading.person}
     how = (reading or TableReading()).for_schema(schema)

@@ -172,6 +172,7 @@ def expected(attribute: Attribute) -> str:
     if attribute.kind is AttributeKind.NUMERIC:
         what = "a whole number" if attribute.integer else "a number"
         what = what if attribute.date_format is None else f"a date in the form {attribute.date_format}"
+        what = what if attribute.duration is None else f"{what} of {attribute.duration}"
         counted = "more than" if attribute.unit is None else f"of {attribute.unit} after"
         what = what if attribute.after is None else f"{what} {counted} {attribute.after!r}"
         text = f"{what} in [{attribute.number_text(attribute.edges[0])}, {attribute.number_text(attribute.edges[-1])}]"

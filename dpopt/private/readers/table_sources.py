@@ -8,15 +8,17 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, counted
+from dpopt.private.readers.arrow_types import plain
 from dpopt.private.readers.table_problems import NO_TEXT, no_regular_file, shown, unreadable
 from dpopt.private.tables.dataset import Progress
 
@@ -100,36 +102,50 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
     if isinstance(table, np.ndarray) and table.ndim in (1, 2):
         import pandas as pd
 
-        frame = pd.DataFrame(table)
         named = table.dtype.names
-        return "the array", frame, _numbered(frame.shape[1]) if named is None else list(named)
-    try:
-        if hasattr(table, "__arrow_c_stream__"):
+        if named is None:
+            frame = pd.DataFrame(_for_pandas(table))
+            return "the array", frame, _numbered(frame.shape[1])
+        if wide := [name for name in named if table[name].ndim > 1]:
+            raise PrivateDataError(
+                f"column {wide[0]!r} of the array has several values in a row; give each a column"
+            )
+        return "the array", pd.DataFrame({name: _for_pandas(table[name]) for name in named}), list(named)
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
             held = pa.table(table)
-            views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-            plain = [_without_views(one.type, views) for one in held.schema]
-            held = held.cast(pa.schema(list(zip(held.column_names, plain, strict=True))))
             title = "the pyarrow Table" if isinstance(table, pa.Table) else f"the {type(table).__name__}"
             return title, held, list(held.column_names)
-    except (pa.ArrowException, TypeError, ValueError):
-        pass  # a single column, such as a Series
+        except (pa.ArrowException, TypeError, ValueError) as problem:
+            if hasattr(table, "columns"):  # else it is a single column, such as a Series
+                raise PrivateDataError(
+                    f"a column of the {type(table).__name__} has a type that Arrow does not know ({problem}); convert it to "
+                    "text, numbers or truth values, or leave it out"
+                ) from problem
     raise PrivateDataError(
         "a table is the path of a CSV or Parquet file, a DataFrame (of pandas, polars or another library that speaks Arrow), a "
         f"pyarrow Table, an array with a row for each record, or a sparse matrix; found {type(table).__name__}"
     )
 
 
+def _for_pandas(array: NDArray[Any]) -> Any:
+    """Return an array of which pandas looks at no value: objects for texts, seconds in place of the units above a second."""
+    import pandas as pd
+
+    if array.dtype.kind in "OUSV":
+        return pd.DataFrame(array, dtype=object) if array.ndim > 1 else pd.Series(array, dtype=object)
+    step = np.datetime_data(array.dtype) if array.dtype.kind in "mM" else ("s", 1)
+    size = {"Y": 31_622_400, "M": 2_678_400, "W": 604_800, "D": 86_400, "h": 3600, "m": 60}.get(
+        step[0], 0
+    ) * step[1]
+    if not size:
+        return array
+    near = np.clip(array.view(np.int64), -(2**53) // size, 2**53 // size).view(array.dtype)
+    return np.where(np.isnat(array), array, near).astype(f"{array.dtype.kind}8[s]")
+
+
 def _numbered(columns: int) -> list[str]:
     return [f"x{place + 1}" for place in range(columns)]
-
-
-def _without_views(kind: Any, views: Mapping[Any, Any]) -> Any:
-    """Return the type of a column that a reader takes: plain texts in place of views of them, and of dictionaries of views."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind) and kind.value_type in views:
-        return views[kind.value_type]
-    return views.get(kind, kind)
 
 
 class MemorySource:
@@ -161,7 +177,7 @@ class MemorySource:
         for start in range(0, rows, batch_rows):
             held = self._slice(positions, start, batch_rows)
             for batch in held.to_batches() or [pa.RecordBatch.from_pylist([], schema=held.schema)]:
-                yield from enumerate(batch.columns)
+                yield from enumerate(map(plain, batch.columns))
             if progress is not None:
                 progress(min((start + batch_rows) / rows, 1.0))
 
@@ -195,9 +211,10 @@ def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
     # By the type of a column alone, what Arrow has no type for is read as what it has one for.
     if str(column.dtype).startswith("Sparse"):
         column = column.astype(column.to_numpy().dtype)
-    if column.dtype in (np.float16, np.longdouble):
+    if column.dtype == np.longdouble:
         column = column.astype("float64")
-    if column.dtype == object or column.dtype.kind == "c":
+    of_arrow = hasattr(column.dtype, "pyarrow_dtype") or getattr(column.dtype, "storage", "") == "pyarrow"
+    if column.dtype.kind in "Oc" and not of_arrow and not hasattr(column, "cat"):
         return pa.array(list(map(plain_text, column.tolist())), pa.string())
     # Categories of truth values as those of any objects: one more kind of value must not change how they are read.
     if hasattr(column, "cat") and column.cat.categories.dtype.kind in "Obc":
@@ -241,7 +258,8 @@ def _text(value: object) -> str | None:
     if isinstance(value, float | np.floating | Decimal):
         whole = np.isfinite(float(value)) and value == int(value)
         return str(int(value)) if whole else str(value if isinstance(value, Decimal) else float(value))
-    return str(value) if isinstance(value, int | np.integer | dt.date) else None
+    usual = isinstance(value, int | np.integer | dt.date | dt.time | dt.timedelta)
+    return str(value) if usual or type(value).__name__ in {"Period", "Interval"} else None
 
 
 def given_names(column_names: Sequence[str] | None, columns: int, title: str) -> tuple[str, ...] | None:
@@ -271,13 +289,7 @@ def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
 
 
 def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
-    """Return where the wanted columns are.
-
-    Raises
-    ------
-    PrivateDataError
-        If columns are missing; the message names the closest ones.
-    """
+    """Return where the wanted columns are; raises PrivateDataError, with the closest names, if some are missing."""
     positions = {name: position for position, name in enumerate(source.names)}
     absent = [name for name in wanted if name not in positions]
     if not absent:
@@ -323,13 +335,7 @@ class WatchedFiles:
 
     @classmethod
     def of(cls, paths: Sequence[Path]) -> WatchedFiles:
-        """Note the state of files.
-
-        Raises
-        ------
-        PrivateDataError
-            If one of them is not there, or can be read once only, such as a pipe.
-        """
+        """Note the state of files; raises PrivateDataError if one is not there, or can be read once only, such as a pipe."""
         return cls(tuple(paths), tuple(_state(path) for path in paths))
 
     def check(self, paths: Sequence[Path]) -> None:
