@@ -45,6 +45,7 @@ extensions = [
 # Markdown. Tests run the notebooks and compare what they print.
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes = False  # it makes one dash of the two of an option
 nb_execution_mode = "off"
 suppress_warnings = ["misc.highlighting_failure"]  # examples of files are no complete JSON
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -497,6 +498,23 @@ def _fixed_note(schema: Schema) -> AccuracyWarning | None:
     )
 
 
+_COMPUTED = re.compile(r"\s*[=@+-](?!(\d+([.,]\d+)?)?\s*$)")
+
+
+def _formula_note(schema: Schema) -> str | None:
+    """Return the note on texts that a spreadsheet takes for formulas, None where there are none."""
+    if schema.is_binary:
+        return None
+    for attribute in schema.attributes:
+        for text in (attribute.name, attribute.missing, *attribute.values):
+            if isinstance(text, str) and _COMPUTED.match(text):
+                return (
+                    f"note: spreadsheets take texts such as {text!r} of column {attribute.name!r} for formulas; import such "
+                    "columns as text, or rename the values in the table and in the schema"
+                )
+    return None
+
+
 def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[str | DpoptWarning]:
     """Return what there is to know of a plan before it is run: notes, and warnings."""
     predicted = (statement.get("predicted") or {}).get("verdict")
@@ -510,6 +528,7 @@ def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list
         unasked,
         _fixed_note(schema),
         None if rough is None else f"note: {rough}",
+        _formula_note(schema),
         None if predicted is None else AccuracyWarning(predicted),
     )
     return [remark for remark in found if remark is not None]

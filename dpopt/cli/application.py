@@ -74,9 +74,8 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "multiline",
         "quotes",
         "no_header",
-        "person",
-        "rows_per_person",
     ),
+    "Persons with several rows": ("person", "rows_per_person"),
     "Wide tables of zeros and ones": (
         "binary_columns",
         "names",
@@ -86,12 +85,12 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "pair_columns",
     ),
     "How privacy is counted": ("rho", "neighbours", "accountant", "n0"),
-    "DualQuery by its paper": ("accuracy", "confidence"),
+    "DualQuery by its paper": ("accuracy", "confidence_of_error"),
     "Solver": ("solver", "work", "seconds", "seed"),
     "How the run goes on": ("engine", "timings", "log", "quiet"),
 }
 """Options that are shown apart from the others, in every command that has them."""
-ALWAYS_SHOWN = ("Solver",)
+ALWAYS_SHOWN = ("Solver", "Persons with several rows")
 HELP_ALL = "--help-all"
 
 
@@ -153,7 +152,11 @@ class _OfAnAlgorithm(typer.core.TyperCommand):
         try:
             super().format_help(ctx, formatter)
             if left_out:
-                titles = [title[0].lower() + title[1:] for title in PANELS if title in left_out]
+                titles = [
+                    title if title.startswith("DualQuery") else title[0].lower() + title[1:]
+                    for title in PANELS
+                    if title in left_out
+                ]
                 typer.echo(f" {HELP_ALL} shows more options: {'; '.join(titles)}.\n")
         finally:
             self.params = every

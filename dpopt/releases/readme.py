@@ -202,6 +202,11 @@ def _loading(held: Mapping[str, Any]) -> list[str]:
         )
         notes.append(
             _wrapped(
+                "Spreadsheets compute cells that begin with =, +, - or @: import columns of texts as text."
+            )
+        )
+        notes.append(
+            _wrapped(
                 'Codes such as 06108 lose their zeros where they are read as numbers: say dtype={"COLUMN": str} in Python, '
                 'colClasses = c(COLUMN = "character") in R.'
             )

@@ -137,3 +137,11 @@ def test_an_option_of_another_algorithm_is_refused_with_those_that_have_it(tmp_p
     asked = words("--workload marginals:1 --algorithm mwem --epsilon 1 --delta 1e-09 --smoothing 1")
     message = refuse("release", table, "--schema", schema, *asked, "-o", tmp_path / "out")
     assert "--smoothing is an option of projection, and not of mwem" in message
+
+
+def test_panels_name_what_they_hold() -> None:
+    assert "--person" in (text := succeed("release", "--help"))
+    assert "--rows-per-person" in text
+    assert "dualQuery" not in succeed("plan", "--help")
+    assert "DualQuery by its paper" in succeed("plan", "--help")
+    assert "DualQuery" not in succeed("histogram", "answer", "--help")

@@ -46,7 +46,9 @@ def plan(
         "In place of a plan: the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
         "and what each accountant charges for them.",
     ] = None,
-    confidence: Annotated[float, "Probability with which the error of --error holds."] = 0.95,
+    confidence_of_error: Annotated[
+        float, "--confidence", "Probability with which the error of --error holds."
+    ] = 0.95,
     algorithm: NamedAlgorithm,
     terms: PlanTerms,
     compare: Annotated[
@@ -89,7 +91,7 @@ def plan(
             raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
         explained = explain_accuracy(
             accuracy,
-            confidence,
+            confidence_of_error,
             parse_workload(workload, declared),
             size=n,
             relation=relation,
