@@ -18,7 +18,6 @@ from typing import IO, Any
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.json_files import json_object, read_json_value
 from dpopt.files.written_files import unfinished_files, whole_file
-from dpopt.transcript.journal import lock_of, unfinished_journal
 
 
 def check_new(path: Path) -> None:
@@ -30,7 +29,7 @@ def check_new(path: Path) -> None:
     Raises ReleaseFolderError with what to do.
     """
     try:
-        there, has_folder = path.exists(), path.parent.is_dir() and bool(path.name)
+        there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)
     except OSError as problem:
         raise _unwritable(path, problem) from problem
     if there:
@@ -88,7 +87,7 @@ def check_empty(folder: Path) -> None:
     """
     place = folder
     try:
-        while not place.exists() and place != place.parent:
+        while not os.path.lexists(place) and place != place.parent:
             place = place.parent
         filled = any(place.iterdir()) and place == folder
         if not os.access(place, os.W_OK | os.X_OK):
@@ -148,7 +147,7 @@ def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the files that a killed run left half-written; only for whoever holds the lock of the journal."""
-    for path in (*unfinished_files(folder), unfinished_journal(folder / TRANSCRIPT)):
+    for path in (*unfinished_files(folder), *folder.glob(f".{TRANSCRIPT}.*")):  # the latter of earlier versions
         with suppress(OSError):
             path.unlink(missing_ok=True)
 
@@ -166,12 +165,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def give_one_time(folder: Path) -> None:
-    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took.
-
-    The file of the journal's lock goes first: nothing is written after this but the name of the last file.
-    """
-    with suppress(OSError):  # Windows removes no open file; there it goes with the lock
-        lock_of(folder / TRANSCRIPT).unlink(missing_ok=True)
+    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took."""
     now = int(time.time())
     for path in folder.iterdir():
         os.utime(path, (now, now))
