@@ -44,7 +44,9 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
     made = missing_folders(folder)
     _check_room(made[-1].parent if made else folder, folder, expected_bytes)
     make_empty(folder)
-    journal = FileJournal(folder / TRANSCRIPT)  # new, and locked: from here on nobody else writes in this folder
+    journal = FileJournal(
+        folder / TRANSCRIPT
+    )  # new, and locked: from here on nobody else writes in this folder
     try:
         write_json(folder / SCHEMA, begun.schema.to_json())
         write_json(folder / WORKLOAD, begun.workload.to_json())

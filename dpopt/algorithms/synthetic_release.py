@@ -18,7 +18,7 @@ from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
-from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
+from dpopt.releases.folder_files import RELEASE, give_one_time, missing_folders, withdraw, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding
@@ -132,17 +132,21 @@ class SyntheticRelease(Shown):
         """
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
+        made = missing_folders(folder)
         journal = create_folder(folder, self.job, expected_bytes=self.job.expected_bytes())
         try:
             for entry in entries:
                 journal.append(entry, wait=False)
-        finally:
             journal.close()
-        written = None if self.synthetic is None else self.written
-        output = _write_output(self.job, folder, written, self.noisy, self.values)
-        held = self.statement["records"]
-        there = {"answers": output} if held is None else {"records": {**output, **held}}
-        _write_statement(folder, {**self.statement, **there})
+            written = None if self.synthetic is None else self.written
+            output = _write_output(self.job, folder, written, self.noisy, self.values)
+            held = self.statement["records"]
+            there = {"answers": output} if held is None else {"records": {**output, **held}}
+            _write_statement(folder, {**self.statement, **there})
+        except BaseException:
+            journal.close()
+            withdraw(folder, made)
+            raise
 
     @property
     def records(self) -> SyntheticRecords:

@@ -10,8 +10,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,6 +61,7 @@ PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
 )
 REQUEST = "request.json"
 """What was asked, while the number of records is measured; it goes when the plan is there."""
+_OURS = (PLAN, SCHEMA, WORKLOAD, REQUEST, TRANSCRIPT, "README.txt", "synthetic.*", "answers.*", "weights.txt")
 _INDENTED = json.JSONEncoder(indent=1, ensure_ascii=False)
 
 
@@ -69,12 +70,24 @@ def missing_folders(folder: Path) -> list[Path]:
     return [place for place in (folder, *folder.parents) if not place.exists()]
 
 
+@contextmanager
+def new_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for what the body writes, or accept an empty one; where the body fails nothing is left behind."""
+    made = missing_folders(folder)
+    make_empty(folder)
+    try:
+        yield
+    except BaseException:
+        withdraw(folder, made)
+        raise
+
+
 def withdraw(folder: Path, made: list[Path]) -> None:
-    """Remove the public inputs of a run that never began, and the folders made for it."""
+    """Remove the files of a run that never began, and the folders made for it."""
     remove_unfinished(folder)
-    for name in (SCHEMA, WORKLOAD, REQUEST, PLAN, TRANSCRIPT):
+    for path in (found for pattern in _OURS for found in folder.glob(pattern)):
         with suppress(OSError):
-            (folder / name).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
     for place in made:
         with suppress(OSError):
             place.rmdir()
@@ -147,7 +160,10 @@ def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the files that a killed run left half-written; only for whoever holds the lock of the journal."""
-    for path in (*unfinished_files(folder), *folder.glob(f".{TRANSCRIPT}.*")):  # the latter of earlier versions
+    for path in (
+        *unfinished_files(folder),
+        *folder.glob(f".{TRANSCRIPT}.*"),
+    ):  # the latter of earlier versions
         with suppress(OSError):
             path.unlink(missing_ok=True)
 

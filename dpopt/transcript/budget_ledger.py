@@ -298,9 +298,7 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[ContinuedFile]:
             f"another process has been writing {path.name} for {SECONDS_TO_WAIT:.0f} seconds; wait until it ends"
         ) from None
     except FileExistsError:
-        raise BudgetError(
-            f"{path} exists already, and may hold what was spent; name another file"
-        ) from None
+        raise BudgetError(f"{path} exists already, and may hold what was spent; name another file") from None
     except OSError as error:
         done = "made: {}; name another file" if new else "written: {}; nothing was drawn"
         raise BudgetError(f"{path} cannot be {done.format(error.strerror)}") from error

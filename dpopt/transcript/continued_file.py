@@ -48,7 +48,11 @@ class ContinuedFile:
             if time.monotonic() >= until:
                 raise BlockingIOError(errno.EAGAIN, "another process is writing it")
             time.sleep(_SECONDS_BETWEEN)
-        self._length = os.fstat(self._file).st_size
+        found = os.fstat(self._file)
+        if not stat.S_ISREG(found.st_mode):
+            self.close()
+            raise OSError(errno.EINVAL, "it is no plain file")
+        self._length = found.st_size
         if mode is not None:
             flush_folder(self.path.parent)
 
@@ -57,8 +61,6 @@ class ContinuedFile:
         while True:
             self._file = os.open(self.path, flags, mode)
             try:
-                if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                    raise OSError(errno.EINVAL, "it is no plain file")
                 locked = lock_file(self._file)
                 if locked and self._has_its_name():
                     return True

@@ -67,7 +67,7 @@ class FileJournal:
         ReleaseFolderError
             If there is such a file already, or it cannot be made.
         """
-        self.path = path
+        self.path = path.absolute()  # a later change of the working directory does not lead elsewhere
         self._broken = self._closed = False
         self._file = _opened(path, mode=PUBLIC) if file is None else file
 

@@ -3,8 +3,8 @@
 `python -m experiments.killed_runs.stopping` reads one JSON object per line and answers each with one: how the fork ended,
 and which steps it went through. Libraries are loaded once, before the first fork; each fork is a process of its own.
 
-A step is a write to the transcript, a cut of it, the flush of another file of the release folder, or a renaming in it. A fork is killed
-before it, after it, or within it: half of the line is written, or half of the file is there.
+A step is a write to the transcript, a cut of it, the flush of another file of the release folder, or a renaming in it. A
+fork is killed before it, after it, or within it: half of the line is written, or half of the file is there.
 """
 
 from __future__ import annotations
