@@ -14,15 +14,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
 from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
-from dpopt.releases.folder_files import (
-    PLAN,
-    RELEASE,
-    SCHEMA,
-    TRANSCRIPT,
-    WORKLOAD,
-    new_folder,
-    read_json,
-)
+from dpopt.releases.folder_files import PLAN, RELEASE, SCHEMA, TRANSCRIPT, WORKLOAD, new_folder, read_json
 from dpopt.releases.job import Job
 from dpopt.releases.measured_size import check_size_on_file
 from dpopt.releases.run import Outcome, rebuild_run

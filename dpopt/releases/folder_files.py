@@ -159,11 +159,8 @@ def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] 
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the files that a killed run left half-written; only for whoever holds the lock of the journal."""
-    for path in (
-        *unfinished_files(folder),
-        *folder.glob(f".{TRANSCRIPT}.*"),
-    ):  # the latter of earlier versions
+    """Remove the files that a killed run, also of an earlier version, left; only for whoever holds the journal's lock."""
+    for path in (*unfinished_files(folder), *folder.glob(f".{TRANSCRIPT}.*")):
         with suppress(OSError):
             path.unlink(missing_ok=True)
 

@@ -309,7 +309,6 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[ContinuedFile]:
 def _write(file: ContinuedFile, data: bytes, path: Path, at: int | None = None) -> None:
     try:
         file.write(data, at)
-        file.flush()
     except OSError as error:
         hint = "make room" if error.errno == errno.ENOSPC else "name another file"
         raise BudgetError(f"{path} cannot be written: {error.strerror}; {hint}. Nothing was drawn") from error

@@ -50,7 +50,7 @@ class ContinuedFile:
             time.sleep(_SECONDS_BETWEEN)
         found = os.fstat(self._file)
         if not stat.S_ISREG(found.st_mode):
-            self.close()
+            os.close(self._file)
             raise OSError(errno.EINVAL, "it is no plain file")
         self._length = found.st_size
         if mode is not None:
@@ -83,8 +83,8 @@ class ContinuedFile:
         os.lseek(self._file, 0, os.SEEK_SET)
         return os.fdopen(self._file, "rb", closefd=False)
 
-    def write(self, data: bytes, at: int | None = None) -> None:
-        """Write `data` at the end, or in place of everything from byte `at` on; `flush` puts it on the disk.
+    def write(self, data: bytes, at: int | None = None, *, wait: bool = True) -> None:
+        """Write `data` at the end, or in place of everything from byte `at` on; put it on the disk where `wait` is true.
 
         One byte of what is replaced stays until `data` takes its place: a kill in between leaves a torn line.
 
@@ -102,13 +102,15 @@ class ContinuedFile:
         self._length, left = start + len(data), data
         while left:
             left = left[os.write(self._file, left) :]
-
-    def flush(self) -> None:
-        """Return when all that was written is on the disk."""
-        os.fsync(self._file)
+        if wait:
+            os.fsync(self._file)
 
     def close(self) -> None:
-        """Close it; does nothing where it is closed."""
+        """Put everything on the disk and close the file; does nothing where it is closed."""
         file, self._file = self._file, -1
-        if file >= 0:
+        if file < 0:
+            return
+        try:
+            os.fsync(file)
+        finally:
             os.close(file)

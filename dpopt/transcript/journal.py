@@ -68,7 +68,7 @@ class FileJournal:
             If there is such a file already, or it cannot be made.
         """
         self.path = path.absolute()  # a later change of the working directory does not lead elsewhere
-        self._broken = self._closed = False
+        self._broken = False
         self._file = _opened(path, mode=PUBLIC) if file is None else file
 
     @classmethod
@@ -95,7 +95,6 @@ class FileJournal:
             if contents.torn:
                 mark: Entry = {"kind": "torn"}
                 file.write(line_of(mark), at=contents.length)
-                file.flush()
                 length = contents.length + len(line_of(mark))
                 contents = JournalContents([*contents.entries, mark], length, torn=False)
             return cls(path, file), contents
@@ -123,9 +122,7 @@ class FileJournal:
             )
         self._broken = True
         try:
-            self._file.write(line)
-            if wait:
-                self._file.flush()
+            self._file.write(line, wait=wait)
         except OSError as error:
             raise ReleaseFolderError(
                 f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; "
@@ -135,13 +132,7 @@ class FileJournal:
 
     def close(self) -> None:
         """Put everything on the disk and close the file; does nothing where it is closed."""
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            self._file.flush()
-        finally:
-            self._file.close()
+        self._file.close()
 
 
 def _opened(path: Path, *, mode: int | None = None) -> ContinuedFile:
