@@ -43,7 +43,7 @@ class Stopper:
     def stand_in(self) -> None:
         """Put itself in place of os.write, os.ftruncate, os.fsync and os.replace."""
         os.write, os.fsync, os.replace = self.write, self.fsync, self.replace  # type: ignore[assignment]
-        os.ftruncate = self.cut  # type: ignore[assignment]
+        os.ftruncate = self.cut
 
     def write(self, file: int, data: bytes) -> int:
         """Write, where this is not the end."""

@@ -77,7 +77,8 @@ DAYS, STEPS = 12, 3
 
 def names(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test for each name of a file."""
-    return pytest.mark.parametrize("name", NAMES, ids=lambda name: name.__name__)(test)
+    found: Callable[..., None] = pytest.mark.parametrize("name", NAMES, ids=lambda name: name.__name__)(test)
+    return found
 
 
 @pytest.fixture
@@ -250,7 +251,7 @@ def test_what_another_process_did_in_spite_of_the_lock_is_noticed_before_anythin
 def test_a_budget_that_is_replaced_before_it_is_locked_is_read_again(folder: Path) -> None:
     """There was room when the release began; what it pays from is the file that is there when it pays."""
     owner, spent = (BudgetLedger.create(folder / name, epsilon=1) for name in ("owner", "spent"))
-    table, opened = pd.DataFrame({"x": [1]}), budget_ledger.ContinuedFile
+    table, opened = pd.DataFrame({"x": [1]}), ContinuedFile
     dpopt.histogram(table, counts="x", epsilon=1, budget=spent)
 
     def late(path: Path, *, mode: int | None, seconds: float) -> ContinuedFile:
@@ -286,11 +287,11 @@ def test_a_new_file_is_not_made_through_a_link(folder: Path) -> None:
     asked = [*table, "--steps", STEPS, "--rho", 0.5, "-o", folder / "v"]
     assert "exists already" in refuse("prefixes release", *asked)
     assert "exists already" in refuse("budget create", folder / "b", "--epsilon", 1)
-    table, schema = inputs(folder)
-    asked = [table, "--schema", schema, "--column", "age", "--epsilon", 1, "-o", folder / "v"]
+    people, schema = inputs(folder)
+    asked = [people, "--schema", schema, "--column", "age", "--epsilon", 1, "-o", folder / "v"]
     assert "exists already" in refuse("histogram release", *asked)
     records = ["--workload", "marginals:1", "--epsilon", 1, "--delta", 1e-6, "--n0", ROWS, "--no-predict"]
-    message = refuse("release", table, "--schema", schema, *records, "-o", folder / "v")
+    message = refuse("release", people, "--schema", schema, *records, "-o", folder / "v")
     assert "cannot make" in message
     assert "reading the table" not in message
     assert not (folder / "nowhere").exists()
