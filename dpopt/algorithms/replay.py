@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import json
 import os
 import shutil
 from pathlib import Path
@@ -85,8 +84,7 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
         made = finish_release(job, None, outcome, place.absolute() / TRANSCRIPT)
         if (place / RELEASE).exists():
             stated = read_json(place / RELEASE).get("privacy", {})
-            expected = json.loads(json.dumps(made.statement["privacy"]))
-            if any(stated.get(name) != expected[name] for name in _STATED):
+            if any(stated.get(name) != made.statement["privacy"][name] for name in _STATED):
                 raise TranscriptError(
                     f"the privacy that {place / RELEASE} states is not what the transcript gives: the file was changed after "
                     f"the release, or written by another version. Make it anew with 'dpopt replay {place} -o NEW'"
