@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from dpopt.algorithms.release import release as release
     from dpopt.algorithms.release import resume as resume
     from dpopt.algorithms.replay import replay as replay
+    from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
     from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
     from dpopt.errors import DpoptError as DpoptError
     from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
@@ -125,6 +126,7 @@ _PUBLIC_NAMES: dict[str, str] = {
     "SchemaDraft": "dpopt.private.drafts.infer_schema",
     "SepFEM": "dpopt.algorithms.options",
     "SmallDatabase": "dpopt.algorithms.options",
+    "Synthesizer": "dpopt.algorithms.synthesizer",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",
     "TableReading": "dpopt.private.readers.table_reading",
     "Workload": "dpopt.queries.workloads.workload",

@@ -104,7 +104,8 @@ def checked_constructor(kind: type) -> None:
     @functools.wraps(construct)
     def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
         named = type(self).__name__
-        refuse_unknown(named, kwargs, list(signature.parameters)[1:])
+        if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+            refuse_unknown(named, kwargs, list(signature.parameters)[1:])
         try:
             given = signature.bind(self, *args, **kwargs).arguments
         except TypeError as wrong:

@@ -25,7 +25,7 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.measured_size import tell_smallest, with_size_measured
 from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress
+from dpopt.releases.progress import Progress, shown_progress
 from dpopt.schema.schema import Schema
 
 WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
@@ -168,7 +168,7 @@ def plan(
     *,
     n: int | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     compare: bool = False,
     **terms: Unpack[Keywords],
 ) -> Planned:
@@ -181,8 +181,8 @@ def plan(
     n : int, optional
         The number of records to plan for: under replace the public one; under add-remove a guess of the number that the
         release measures, or left out where `n0` declares it.
-    progress : Progress, optional
-        Receives the progress of predictions.
+    progress : Progress or bool, optional
+        As of a release.
     compare : bool
         Whether `auto` also predicts the errors of algorithms that it never chooses.
     **terms
@@ -204,7 +204,7 @@ def plan(
     >>> made.plan.algorithm, len(made.asked.workload), made.asked.terms.delta
     ('projection', 12, 1e-09)
     """
-    progress = progress or Progress()
+    progress = shown_progress(progress)
     made = _made(schema, workload, n, algorithm, progress, terms, compare=compare)
     tell(remarks_on(made.plan, made.statement, made.asked.schema), progress)
     return made
@@ -377,7 +377,7 @@ def by_epsilon(
     epsilons: Sequence[float],
     n: int | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **terms: Unpack[Keywords],
 ) -> list[Planned]:
     """Return a plan for each epsilon, the smallest first.
@@ -388,7 +388,7 @@ def by_epsilon(
     """
     if not epsilons:
         raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
-    ordered, progress = sorted(set(epsilons)), progress or Progress()
+    ordered, progress = sorted(set(epsilons)), shown_progress(progress)
     if workload is None:
         middle: Keywords = {"accept_draft": True, **terms, "epsilon": ordered[len(ordered) // 2]}
         asked_for = Terms.of(algorithm, **middle)

@@ -34,7 +34,7 @@ from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -56,7 +56,7 @@ def release(
     plan: Planned | str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     algorithm: Options | str = AUTO,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
     **terms: Unpack[Keywords],
@@ -81,8 +81,8 @@ def release(
         `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
         else the one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
         beside it as keywords.
-    progress : Progress, optional
-        Receives the progress of stages and rounds.
+    progress : Progress or bool, optional
+        Receives the progress of stages and rounds. If left out, notebooks show it; False shows nothing.
     engine : str
         Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
         "dask:tls://host:8786" (by worker processes). The release does not depend on it.
@@ -111,7 +111,7 @@ def release(
     >>> made.chosen["algorithm"], len(made.to_pandas())
     ('projection', 1000)
     """
-    progress = progress or Progress()
+    progress = shown_progress(progress)
     asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
@@ -204,7 +204,7 @@ def resume(
     folder: str | os.PathLike[str],
     table: AnyTable | AnyBinaryTable,
     *,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     reading: TableReading | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
@@ -231,7 +231,7 @@ def resume(
     ...     print(str(error).partition("/release")[2])
      has ended; there is nothing to resume
     """
-    progress = progress or Progress()
+    progress = shown_progress(progress)
     refuse_ended(Path(folder))
     job = read_begun(Path(folder))
     account = _account_again(job, budget)

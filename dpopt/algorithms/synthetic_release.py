@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,11 @@ from dpopt.models.model import Model
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
-from dpopt.releases.plan import Encoding
+from dpopt.releases.plan import Encoding, whole_number
+from dpopt.releases.progress import Progress
 from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import MeasuredMarginals, Outcome
 from dpopt.releases.table_output import write_answers, write_records
 from dpopt.releases.values import Values, drawn_values
@@ -192,6 +194,31 @@ class SyntheticRelease(Shown):
             schema, written, weights, weight_name(schema), numbers
         ).to_pandas()
         return frame
+
+    def sample(self, n: int | None = None) -> pd.DataFrame:
+        """Return n rows that answer as the release does, or those that it writes. Costs no privacy.
+
+        The optimization that chooses the rows of a release chooses these: the same n gives the same rows.
+
+        Raises
+        ------
+        PlanError
+            If n is below 1, or as `to_pandas`.
+
+        Examples
+        --------
+        >>> import dpopt, pandas
+        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+        >>> table = pandas.DataFrame({"smoker": [True, False] * 500})
+        >>> len(dpopt.release(table, schema, "marginals:1", epsilon=1).sample(7))
+        7
+        """
+        if n is None:
+            return self.to_pandas()
+        number = whole_number("the number of rows", n, least=1)
+        job = replace(self.job, output={**self.job.output, "rows": number, "searched": True})
+        picked = choose_rows(job, self.records, lambda make: make(), Progress()).records
+        return replace(self, job=job, picked=picked).to_pandas()
 
     def numbers(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return the numbers of each numeric column of the records, NaN where missing, and their weights, (r,) each.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from html import escape
 
 from dpopt.errors import DpoptWarning, warn
 
@@ -107,6 +109,76 @@ class Pace:
         if done <= share or now <= begun:
             return None
         return max(0.0, 1.0 - done) * (now - begun) / (done - share)
+
+
+def shown_progress(progress: Progress | bool | None) -> Progress:  # noqa: FBT001  as users give it
+    """Return the progress that is given; otherwise, unless it is False, that of the notebook that runs this process."""
+    if isinstance(progress, Progress):
+        return progress
+    ipython = sys.modules.get("IPython")  # not imported for it
+    shown = progress is not False and hasattr(ipython and ipython.get_ipython(), "kernel")
+    return NotebookProgress() if shown else Progress()
+
+
+class NotebookProgress(Progress):
+    """Shows stages, shares and notes below a cell of a notebook.
+
+    A notebook is kept on file and can be published: notes for the owner (`owner_note`) are not shown, and no time stays once
+    a stage has ended.
+    """
+
+    APART = 0.2
+    """Seconds between two drawings of one stage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._notes: list[str] = []
+        self._drawn, self._pace = 0.0, Pace(0.0)
+        self._display = sys.modules["IPython"].display
+        self._place = self._display.display(self._display.HTML(""), display_id=True)
+
+    def note(self, text: str) -> None:
+        """Show a note; details are left out."""
+        if not isinstance(text, Detail):
+            self._notes.append(text)
+            self._draw("")
+
+    def begin(self, stage: str) -> None:
+        """Show a new bar."""
+        super().begin(stage)
+        self._pace = Pace(time.perf_counter())
+        self._draw(f"{escape(stage)} <progress></progress>")
+
+    def share(self, done: float) -> None:
+        """Move the bar."""
+        self._move(done, "")
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        """Move the bar of the rounds."""
+        self._move(number / rounds, f"{number:,} of {rounds:,}")
+
+    def step(self, number: int, steps: int, what: str) -> None:
+        """Move the bar and show what was done."""
+        self._move(number / steps, f"{number:,} of {steps:,}, {what}")
+
+    def end(self, stage: str) -> None:
+        """Remove the bar."""
+        super().end(stage)
+        self._draw("")
+
+    def _move(self, done: float, text: str) -> None:
+        now = time.perf_counter()
+        left = self._pace.seconds_left(done, now)
+        if now - self._drawn < self.APART or not self._begun:
+            return
+        self._drawn = now
+        waiting = "" if left is None else f" {left:,.0f} s left"
+        name = escape(list(self._begun)[-1])
+        self._draw(f'{name} <progress value="{done:.3f}"></progress> {escape(text)}{waiting}')
+
+    def _draw(self, bar: str) -> None:
+        lines = [*map(escape, self._notes), *([bar] if bar else [])]
+        self._place.update(self._display.HTML("<br>".join(lines)))
 
 
 @contextmanager

@@ -41,7 +41,7 @@ from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, is_measured, size_of, tell_smallest, with_size_measured
 from dpopt.releases.plan import DEFAULT_DELTA, choice
-from dpopt.releases.progress import Progress, stage
+from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.synopses.solved import WithModels
@@ -74,8 +74,8 @@ class Asked(TypedDict, total=False):
         How the table is read.
     accept_draft : bool
         Whether a drafted, unreviewed schema may be used.
-    progress : Progress
-        Receives the progress of stages.
+    progress : Progress or bool
+        Receives the progress of stages. If left out, notebooks show it; False shows nothing.
     budget : BudgetLedger
         The owner's budget over many releases, from which this one is paid.
     """
@@ -86,7 +86,7 @@ class Asked(TypedDict, total=False):
     neighbours: str
     reading: TableReading
     accept_draft: bool
-    progress: Progress | None
+    progress: Progress | bool | None
     budget: BudgetLedger | None
 
 
@@ -221,7 +221,7 @@ class Request:
     neighbours: str = "add-remove"
     reading: TableReading = AS_USUAL
     accept_draft: bool = False
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
     budget: BudgetLedger | None = None
     solver: str | Solver | None = None
     seconds: float | None = None
@@ -240,7 +240,7 @@ class Request:
     @property
     def stages(self) -> Progress:
         """Where the stages of the release are reported."""
-        return self.progress or Progress()
+        return shown_progress(self.progress)
 
     def spending(self) -> Budget:
         """Return the budget of this release.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import subprocess
+import sys
 import typing
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from dpopt.algorithms.registry import OPTIONS
 from dpopt.algorithms.replay import differing_files
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
 from dpopt.arguments import types_of
+from dpopt.releases.progress import Detail, NotebookProgress, Progress, shown_progress, stage
 
 SCHEMA = dpopt.Schema(
     (
@@ -200,7 +204,9 @@ def test_no_call_of_a_public_name_ends_in_an_error_of_others(name: str) -> None:
     for wrong in (*WRONG, float("nan"), pd.DataFrame(), np.array([[1.5]]), ["a"]):
         with contextlib.suppress(dpopt.DpoptError):
             called(*[wrong] * count)
-    with pytest.raises(dpopt.errors.ArgumentError, match="expected|there is no such|unexpected|missing"):
+    with pytest.raises(
+        dpopt.errors.ArgumentError, match="expected|there is no such|unexpected|missing|too many"
+    ):
         called(*[object()] * 30, no_such=1)
 
 
@@ -439,3 +445,116 @@ def test_edges_may_be_an_array_of_two_columns() -> None:
     edges = np.array([[1, 2], [2, 3], [3, 4]])
     with pytest.warns(dpopt.errors.PrivacyWarning):
         assert dpopt.degrees(edges, nodes=5, epsilon=1e5).answer(2) == 2
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a notebook shows: this process is made to look like its kernel."""
+    shown: list[str] = []
+    place = SimpleNamespace(update=shown.append)
+    display = SimpleNamespace(HTML=str, display=lambda html, display_id: place)
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    monkeypatch.setattr(NotebookProgress, "APART", 0)  # every drawing
+    return shown
+
+
+def test_progress_in_a_notebook_keeps_nothing_that_depends_on_the_table(drawn: list[str]) -> None:
+    assert type(shown_progress(False)) is Progress
+    progress = shown_progress(None)
+    with stage(progress, "<fitting>"):
+        progress.share(0.25)
+        progress.round(3, 4, 0.5)
+        progress.step(4, 4, "a <b> step")
+        progress.note("public")
+        progress.note(Detail("why it was chosen"))
+        progress.owner_note("3 rows break a rule")
+    assert 'value="0.250"' in drawn[1]
+    assert "&lt;fitting&gt;" in drawn[1]
+    assert "4 of 4, a &lt;b&gt; step" in drawn[3]
+    assert drawn[-1] == "public"
+    assert not any("rule" in one or "chosen" in one for one in drawn)
+
+
+PROGRESS: dict[str, Callable[..., object]] = {
+    "release": lambda **how: dpopt.release(TABLE, SCHEMA, "marginals:1", **ASKED, **how),
+    "fit": lambda **how: dpopt.Synthesizer(SCHEMA, "marginals:1", **ASKED, **how).fit(TABLE),
+    "histogram": lambda **how: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1, **how),
+    "summary": lambda **how: dpopt.summary(TABLE, SCHEMA, k=1, epsilon=1, **how),
+}
+
+
+@pytest.mark.parametrize("name", PROGRESS)
+def test_notebooks_show_progress_unless_told_not_to(name: str, drawn: list[str]) -> None:
+    PROGRESS[name]()
+    assert any("<progress" in one for one in drawn)
+    assert "<progress" not in drawn[-1]  # the bar goes when the last stage has ended
+    drawn.clear()
+    PROGRESS[name](progress=False)
+    assert drawn == []
+
+
+def test_scikit_learn_takes_a_synthesizer_as_an_estimator() -> None:
+    sklearn = pytest.importorskip("sklearn.base")
+    first = dpopt.Synthesizer(SCHEMA, "marginals:2", **ASKED)
+    again = sklearn.clone(first)
+    assert again is not first
+    assert again.get_params() == {"schema": SCHEMA, "workload": "marginals:2", **ASKED}
+    assert again.set_params(epsilon=2, workload="marginals:1").get_params()["epsilon"] == 2
+    assert first.get_params()["epsilon"] == 1
+    assert repr(again).startswith("Synthesizer(schema=Schema(2 attributes")
+
+
+@pytest.mark.parametrize("more", [{}, {"weights": True}, {"algorithm": "mwem"}])
+def test_a_synthesizer_gives_any_number_of_rows(more: dict[str, Any]) -> None:
+    terms: dict[str, Any] = {**ASKED, "epsilon": 100, "n0": 1000, **more}
+    with pytest.warns(dpopt.errors.PrivacyWarning):  # of so large an epsilon
+        fitted = dpopt.Synthesizer(SCHEMA, "marginals:2", **terms).fit(TABLE)
+    assert fitted.sample().equals(fitted.release_.to_pandas())
+    for number in (1, 40, 3000):
+        rows = fitted.sample(number)
+        assert rows.equals(fitted.sample(number))
+        assert list(rows.columns) == ["smoker", "age"]
+        assert len(rows) == number
+        assert abs(rows["smoker"].mean() - 0.5) <= 0.5 / number + 0.02
+    with pytest.raises(dpopt.DpoptError, match="at least 1"):
+        fitted.sample(0)
+    with pytest.raises(dpopt.DpoptError, match="whole number"):
+        fitted.sample("many")  # type: ignore[arg-type]
+    with pytest.raises(dpopt.DpoptError, match="no such option"):
+        dpopt.Synthesizer(SCHEMA, nothing=1).fit(TABLE)
+
+
+SCRIPT = """
+from pathlib import Path
+
+import dpopt
+
+schema = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 50, 100)),))
+draft: dpopt.Schema = dpopt.infer_schema("table.csv").schema
+workload: dpopt.Workload = dpopt.parse_workload("marginals:1", schema)
+planned: dpopt.Planned = dpopt.plan(schema, workload, n=1000, epsilon=1)
+made: dpopt.SyntheticRelease = dpopt.release("table.csv", plan=planned, progress=False, out=Path("out"))
+algorithm: object = made.chosen["algorithm"]
+rows: int = len(made.sample(10)) + len(dpopt.Synthesizer(schema, epsilon=1.5).fit("table.csv").sample())
+made.save("folder")
+report: str = made.report()
+judged: dpopt.Evaluation = dpopt.evaluate(made, "table.csv")
+errors: float = judged.mean_error
+histogram = dpopt.histogram("table.csv", schema, "age", epsilon=1, budget=dpopt.BudgetLedger("owner.budget"))
+count: float = histogram.answer("0:50").value
+text: str = repr(histogram)
+dpopt.histogram("table.csv", schema, "age", epsilon="1")  # wrong: a text
+dpopt.release("table.csv", 3, epsilon=1)  # wrong: no schema
+dpopt.histogram("table.csv", schema, "age", epsilonn=1)  # wrong: no such option
+"""
+
+
+@pytest.mark.slow
+def test_the_script_of_a_user_is_checked_strictly_and_what_is_wrong_is_found(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
+    wrong = {number for number, line in enumerate(SCRIPT.splitlines(), start=1) if "# wrong" in line}
+    assert found == wrong, done.stdout
