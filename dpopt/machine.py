@@ -1,4 +1,4 @@
-"""What dpopt asks of the operating system, and what differs from one to the other: memory, and the ends of processes.
+"""What dpopt asks of the operating system, and what differs from one to the other: memory, locks, and ends of processes.
 
 psutil answers where it can. What only Linux or only POSIX has is used where it is there, and done without where it is not.
 """
@@ -65,6 +65,23 @@ def write_no_memory_to_disk() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def lock_file(file: int) -> bool:
+    """Lock an open file against every other opening of it; return False if another one is locked. Closing it unlocks it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(file, 2**40, os.SEEK_SET)  # a byte behind all that is read
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)

@@ -85,6 +85,8 @@ class World:
             mock.patch("os.write", writing),
             mock.patch.object(Path, "replace", moving),
             mock.patch.object(Door, "_released", counting),
+            mock.patch("dpopt.algorithms.release_folder.withdraw"),  # a killed process takes nothing back
+            mock.patch("dpopt.algorithms.run_release.withdraw"),
         ):
             yield
 

@@ -169,13 +169,14 @@ def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
         )
 
 
-def _check_job(job: Job, *, engine: str, progress: Progress) -> None:
-    """Show the notes on a job before it runs, and refuse one that does not fit into memory."""
-    tell(remarks_on(job.plan, job.statement, job.schema), progress)
+def _check_job(job: Job, tried: bool = False, *, engine: str, progress: Progress) -> None:  # noqa: FBT001, FBT002
+    """Refuse a job that does not fit into memory; show the notes on one that is run, and not only tried."""
+    if not tried:
+        tell(remarks_on(job.plan, job.statement, job.schema), progress)
     needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
-        _note(note_on_memory(needed), progress)
+        _note(None if tried else note_on_memory(needed), progress)
 
 
 def _note(remark: str | None, progress: Progress) -> None:

@@ -23,14 +23,13 @@ from dpopt.releases.folder_files import (
     check_empty,
     make_empty,
     missing_folders,
-    occupied,
     read_json,
     withdraw,
     write_json,
 )
 from dpopt.releases.job import Job
 from dpopt.schema.schema import Schema
-from dpopt.transcript.journal import FileJournal, lock_of
+from dpopt.transcript.journal import FileJournal
 
 
 def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> FileJournal:
@@ -45,9 +44,10 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
     made = missing_folders(folder)
     _check_room(made[-1].parent if made else folder, folder, expected_bytes)
     make_empty(folder)
-    journal = FileJournal(folder / TRANSCRIPT)  # locked: from here on nobody else writes in this folder
+    journal = FileJournal(
+        folder / TRANSCRIPT
+    )  # new, and locked: from here on nobody else writes in this folder
     try:
-        _refuse_others(folder)
         write_json(folder / SCHEMA, begun.schema.to_json())
         write_json(folder / WORKLOAD, begun.workload.to_json())
         if isinstance(begun, Asked):
@@ -56,10 +56,8 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
             _write_plan(folder, begun)
     except BaseException as error:
         journal.close()
-        if isinstance(error, ReleaseFolderError) or not isinstance(error, OSError | KeyboardInterrupt):
-            raise
         withdraw(folder, made)
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, ReleaseFolderError) or not isinstance(error, OSError):
             raise
         raise ReleaseFolderError(
             f"cannot write {folder}: {error.strerror}. Nothing has been spent"
@@ -87,12 +85,6 @@ def _write_plan(folder: Path, job: Job) -> None:
         folder / PLAN,
         {**job.plan.to_json(), "output": dict(job.output), "statement": dict(job.statement)},
     )
-
-
-def _refuse_others(folder: Path) -> None:
-    own = {folder / TRANSCRIPT, lock_of(folder / TRANSCRIPT)}
-    if any(path not in own for path in folder.iterdir()):
-        raise occupied(folder)
 
 
 def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:

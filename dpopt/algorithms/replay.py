@@ -13,13 +13,14 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import TranscriptError
 from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
-from dpopt.releases.folder_files import PLAN, SCHEMA, TRANSCRIPT, WORKLOAD, make_empty
+from dpopt.releases.folder_files import PLAN, RELEASE, SCHEMA, TRANSCRIPT, WORKLOAD, new_folder, read_json
 from dpopt.releases.job import Job
 from dpopt.releases.measured_size import check_size_on_file
 from dpopt.releases.run import Outcome, rebuild_run
 from dpopt.transcript.journal import read_journal
 from dpopt.transcript.past import Past
 
+_STATED = ("private", "epsilon", "delta", "rho", "charges")
 INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)
 """What a release is rebuilt from. A replay copies these files as they are; their contents have the fingerprint in the
 transcript, or it refuses them."""
@@ -50,12 +51,11 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
     """
     place, copy = Path(folder), Path(target)
     job, outcome = _rebuilt(place)
-    make_empty(copy)
-    for name in INPUTS:
-        with (place / name).open("rb") as source, whole_file(copy / name) as file:
-            shutil.copyfileobj(source, file)
-    with damage_as(TranscriptError, _contradiction(place)):
-        return finish_release(job, copy, outcome, copy / TRANSCRIPT)
+    with new_folder(copy), damage_as(TranscriptError, _contradiction(place)):
+        for name in INPUTS:
+            with (place / name).open("rb") as source, whole_file(copy / name) as file:
+                shutil.copyfileobj(source, file)
+        return finish_release(job, copy, outcome, copy.absolute() / TRANSCRIPT)
 
 
 def differing_files(folder: Path, rebuilt: Path) -> list[str]:
@@ -75,12 +75,21 @@ def absent_files(folder: Path, rebuilt: Path) -> list[str]:
 def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     """Read a finished release from its plan and transcript; nothing is written.
 
-    Raises TranscriptError if the run has not ended, or what is on file contradicts itself.
+    Raises TranscriptError if the run has not ended, or what is on file contradicts itself; ReleaseFolderError if release.json
+    is damaged.
     """
     place = Path(folder)
     job, outcome = _rebuilt(place)
     with damage_as(TranscriptError, _contradiction(place)):
-        return finish_release(job, None, outcome, place / TRANSCRIPT)
+        made = finish_release(job, None, outcome, place.absolute() / TRANSCRIPT)
+        if (place / RELEASE).exists():
+            stated = read_json(place / RELEASE).get("privacy", {})
+            if any(stated.get(name) != made.statement["privacy"][name] for name in _STATED):
+                raise TranscriptError(
+                    f"the privacy that {place / RELEASE} states is not what the transcript gives: the file was changed after "
+                    f"the release, or written by another version. Make it anew with 'dpopt replay {place} -o NEW'"
+                )
+    return made
 
 
 def _rebuilt(folder: Path) -> tuple[Job, Outcome]:

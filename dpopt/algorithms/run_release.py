@@ -13,20 +13,10 @@ from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
-from dpopt.errors import (
-    AccountingError,
-    BudgetError,
-    PlanError,
-    PrivateDataError,
-    ProgramError,
-    ReleaseFolderError,
-    SchemaError,
-    SolverUnavailableError,
-    WorkloadError,
-)
+from dpopt.errors import AccountingError, PlanError, ReleaseFolderError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import check_schema
+from dpopt.private.tables.public_facts import check_schema, check_size
 from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import (
     RELEASE,
@@ -51,38 +41,9 @@ from dpopt.releases.run import Run, Sources, play_run
 from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
 from dpopt.transcript.past import Past
 
-REFUSALS = (
-    AccountingError,
-    BudgetError,
-    PlanError,
-    PrivateDataError,
-    ProgramError,
-    SchemaError,
-    SolverUnavailableError,
-    WorkloadError,
-)
+Check = Callable[[Job, bool], None]
 _TRIED_SIZES = (10_000, 10_000_000)
 """Public numbers of records; what is refused for both of them is refused before the number is measured."""
-
-
-def check_plannable(asked: Asked) -> None:
-    """Refuse what no number of records makes plannable, before the number is measured.
-
-    Raises DpoptError as the plan of ten million records is refused.
-    """
-    terms = asked.terms
-    request = terms.request(_TRIED_SIZES[0], with_size_measured(terms.budget()))
-    refusals: list[PlanError | AccountingError] = []
-    for size in _TRIED_SIZES:
-        for options in candidates_for(terms.algorithm):
-            try:
-                plan = plan_of(replace(request, size=size, options=options), asked.workload)
-                _job(asked, plan, asked.statement)  # refuses what cannot be written
-            except (PlanError, AccountingError) as refusal:
-                refusals.append(refusal)
-            else:
-                return
-    raise refusals[-1]
 
 
 def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
@@ -112,7 +73,7 @@ def run_release(
     folder: Path | None,
     *,
     sources: Sources | None = None,
-    check: Callable[[Job], None] = lambda job: None,
+    check: Check = lambda job, tried: None,
     progress: Progress | None = None,
     account: Account | None = None,
     solver: Solver | None = None,
@@ -131,7 +92,7 @@ def run_release(
         For tests and reproducible experiments; anything but the default marks the ledger as not private.
     check : callable, optional
         Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is charged by
-        then.
+        then. Before that it is called with jobs for tried numbers of records; where it refuses all, nothing is charged.
     progress : Progress, optional
         Receives the progress of stages and rounds.
     account : Account, optional
@@ -152,18 +113,20 @@ def run_release(
             begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
     else:
         refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
-        check_plannable(begun)
         if account is not None:
             begun = replace(begun, reservation=account.reservation)
     first = _Start(dataset, begun, folder, drawn_from, check, progress or Progress(), account, solver)
+    prepared = first.prepared()
     if folder is None:
-        return first.go_on(MemoryJournal(), Past())
+        return first.go_on(MemoryJournal(), Past(), prepared)
     made = missing_folders(folder)
     expected = begun.expected_bytes() if isinstance(begun, Job) else LEAST_BYTES
     journal = create_folder(folder, begun, expected_bytes=expected)
     try:
-        return first.go_on(journal, Past())
-    except (*REFUSALS, MemoryError):
+        return first.go_on(journal, Past(), prepared)
+    except ReleaseFolderError:
+        raise  # where the journal cannot be written, an account may have paid already
+    except Exception:
         if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
             journal.close()
             withdraw(folder, made)
@@ -177,7 +140,7 @@ def resume_run(
     dataset: PrivateDataset,
     begun: Job | Asked,
     *,
-    check: Callable[[Job], None] = lambda job: None,
+    check: Check = lambda job, tried: None,
     progress: Progress | None = None,
     account: Account | None = None,
     solver: Solver | None = None,
@@ -208,12 +171,44 @@ class _Start:
     begun: Job | Asked
     folder: Path | None
     sources: Sources
-    check: Callable[[Job], None]
+    check: Check
     progress: Progress
     account: Account | None
     solver: Solver | None
 
-    def go_on(self, journal: FileJournal | MemoryJournal, past: Past) -> SyntheticRelease:
+    def prepared(self) -> Any:
+        """Return what the public side needs to play the job; refuse what cannot end well, with no number of records."""
+        check_schema(self.dataset, self.begun.schema)
+        if isinstance(self.begun, Asked):
+            return self._try_sizes(self.begun)
+        check_size(self.dataset, self.begun.plan.relation, self.begun.plan.size)
+        self.begun.ledger(None)  # refuses a plan that costs more than its budget
+        return self._prepared(self.begun)
+
+    def _prepared(self, job: Job) -> Any:
+        run = Run(job, self.dataset, progress=self.progress, solver=self.solver)
+        return algorithm_of(job.plan).driver().prepare(run)
+
+    def _try_sizes(self, asked: Asked) -> None:
+        """Refuse what no number of records makes playable: raise what the last one raises."""
+        request = asked.terms.request(_TRIED_SIZES[0], with_size_measured(asked.terms.budget()))
+        refusals: list[PlanError | AccountingError] = []
+        for size in _TRIED_SIZES:
+            for options in candidates_for(asked.terms.algorithm):
+                try:
+                    plan = plan_of(replace(request, size=size, options=options), asked.workload)
+                    job = _job(asked, plan, asked.statement)  # refuses what cannot be written
+                    self.check(job, True)  # noqa: FBT003
+                    self._prepared(job)
+                except (PlanError, AccountingError) as refusal:
+                    refusals.append(refusal)
+                else:
+                    return
+        raise refusals[-1]
+
+    def go_on(
+        self, journal: FileJournal | MemoryJournal, past: Past, prepared: Any = None
+    ) -> SyntheticRelease:
         """Play the run, continuing after what is on file, and write what it ends with."""
         check_schema(self.dataset, self.begun.schema)
         if isinstance(self.begun, Asked):
@@ -222,7 +217,7 @@ class _Start:
             job = self.begun
             check_size_on_file(past, job.plan.size, job.plan.budget)
         run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
-        outcome = play_run(algorithm_of(job.plan).driver(), run)
+        outcome = play_run(algorithm_of(job.plan).driver(), run, prepared)
         with stage(self.progress, "writing records"):
             kept = journal if isinstance(journal, MemoryJournal) else journal.path
             return finish_release(job, self.folder, outcome, kept)
@@ -231,11 +226,18 @@ class _Start:
         """Measure the number of records, unless it is on file, and return the job that is made with it."""
         budget = asked.terms.budget()
         known, noise = size_on_file(past, budget), self.sources.noise
-        with stage(self.progress, "counting records"):
-            size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
-        with stage(self.progress, "planning"):
-            job = job_of(asked, size, self.progress)
-        self.check(job)
+        try:
+            with stage(self.progress, "counting records"):
+                size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
+            with stage(self.progress, "planning"):
+                job = job_of(asked, size, self.progress)
+            self.check(job, False)  # noqa: FBT003
+        except (PlanError, AccountingError) as refusal:
+            if self.folder is None or (self.folder / TRANSCRIPT).stat().st_size == 0:
+                raise
+            raise type(refusal)(
+                f"{refusal}. {self.folder} keeps the number of records that was measured, and its charge; name another folder"
+            ) from refusal
         if self.folder is not None:
             add_plan(self.folder, job)
         return job

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
-from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
+from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, whole_number
@@ -134,17 +135,16 @@ class SyntheticRelease(Shown):
         """
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
-        journal = create_folder(folder, self.job, expected_bytes=self.job.expected_bytes())
-        try:
-            for entry in entries:
-                journal.append(entry, wait=False)
-        finally:
-            journal.close()
-        written = None if self.synthetic is None else self.written
-        output = _write_output(self.job, folder, written, self.noisy, self.values)
-        held = self.statement["records"]
-        there = {"answers": output} if held is None else {"records": {**output, **held}}
-        _write_statement(folder, {**self.statement, **there})
+        with new_folder(folder):
+            expected = self.job.expected_bytes()
+            with closing(create_folder(folder, self.job, expected_bytes=expected)) as journal:
+                for entry in entries:
+                    journal.append(entry, wait=False)
+            written = None if self.synthetic is None else self.written
+            output = _write_output(self.job, folder, written, self.noisy, self.values)
+            held = self.statement["records"]
+            there = {"answers": output} if held is None else {"records": {**output, **held}}
+            _write_statement(folder, {**self.statement, **there})
 
     @property
     def records(self) -> SyntheticRecords:

@@ -28,8 +28,8 @@ _NEW = (
 def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
     """Give a stream for a file that appears whole or not at all: under another name in its folder, on the disk, then renamed.
 
-    A file of this name is replaced. Nothing is left behind where the body, or the writing, fails; a killed process leaves a
-    file whose name begins with a dot and ends with ".tmp".
+    A file of this name, or the one that a link of this name points to, is replaced. Nothing is left behind where the body,
+    or the writing, fails; a killed process leaves a file whose name begins with a dot and ends with ".tmp".
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
     OSError
         If it cannot be written, or `path` is something else than a file.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise FileExistsError(errno.EEXIST, "it is there and is no plain file", str(target))
     handle, temporary = _beside(target, PRIVATE if private else PUBLIC)

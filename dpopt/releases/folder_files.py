@@ -10,15 +10,14 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.json_files import json_object, read_json_value
 from dpopt.files.written_files import unfinished_files, whole_file
-from dpopt.transcript.journal import lock_of, unfinished_journal
 
 
 def check_new(path: Path) -> None:
@@ -30,7 +29,7 @@ def check_new(path: Path) -> None:
     Raises ReleaseFolderError with what to do.
     """
     try:
-        there, has_folder = path.exists(), path.parent.is_dir() and bool(path.name)
+        there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)
     except OSError as problem:
         raise _unwritable(path, problem) from problem
     if there:
@@ -62,6 +61,7 @@ PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
 )
 REQUEST = "request.json"
 """What was asked, while the number of records is measured; it goes when the plan is there."""
+_OURS = (PLAN, SCHEMA, WORKLOAD, REQUEST, TRANSCRIPT, "README.txt", "synthetic.*", "answers.*", "weights.txt")
 _INDENTED = json.JSONEncoder(indent=1, ensure_ascii=False)
 
 
@@ -70,12 +70,24 @@ def missing_folders(folder: Path) -> list[Path]:
     return [place for place in (folder, *folder.parents) if not place.exists()]
 
 
+@contextmanager
+def new_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for what the body writes, or accept an empty one; where the body fails nothing is left behind."""
+    made = missing_folders(folder)
+    make_empty(folder)
+    try:
+        yield
+    except BaseException:
+        withdraw(folder, made)
+        raise
+
+
 def withdraw(folder: Path, made: list[Path]) -> None:
-    """Remove the public inputs of a run that never began, and the folders made for it."""
+    """Remove the files of a run that never began, and the folders made for it."""
     remove_unfinished(folder)
-    for name in (SCHEMA, WORKLOAD, REQUEST, PLAN, TRANSCRIPT):
+    for path in (found for pattern in _OURS for found in folder.glob(pattern)):
         with suppress(OSError):
-            (folder / name).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
     for place in made:
         with suppress(OSError):
             place.rmdir()
@@ -88,7 +100,7 @@ def check_empty(folder: Path) -> None:
     """
     place = folder
     try:
-        while not place.exists() and place != place.parent:
+        while not os.path.lexists(place) and place != place.parent:
             place = place.parent
         filled = any(place.iterdir()) and place == folder
         if not os.access(place, os.W_OK | os.X_OK):
@@ -147,8 +159,8 @@ def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] 
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the files that a killed run left half-written; only for whoever holds the lock of the journal."""
-    for path in (*unfinished_files(folder), unfinished_journal(folder / TRANSCRIPT)):
+    """Remove the files that a killed run, also of an earlier version, left; only for whoever holds the journal's lock."""
+    for path in (*unfinished_files(folder), *folder.glob(f".{TRANSCRIPT}.*")):
         with suppress(OSError):
             path.unlink(missing_ok=True)
 
@@ -166,12 +178,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def give_one_time(folder: Path) -> None:
-    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took.
-
-    The file of the journal's lock goes first: nothing is written after this but the name of the last file.
-    """
-    with suppress(OSError):  # Windows removes no open file; there it goes with the lock
-        lock_of(folder / TRANSCRIPT).unlink(missing_ok=True)
+    """Give all files of a folder one modification time: the seconds between them would reveal how long private stages took."""
     now = int(time.time())
     for path in folder.iterdir():
         os.utime(path, (now, now))

@@ -294,7 +294,7 @@ class Driver(Protocol):
     """A module that plays runs of an algorithm; its control flow depends on the plan and on released values only."""
 
     def prepare(self, run: Run) -> Any:
-        """Return what the public side needs to play; refuses what cannot end well, before anything is spent."""
+        """Return what the public side needs to play; refuses what cannot end well, before there is a folder."""
         ...
 
     def open_door(self, run: Run, ledger: Ledger) -> Any:
@@ -306,16 +306,17 @@ class Driver(Protocol):
         ...
 
 
-def play_run(driver: Driver, run: Run) -> Outcome:
+def play_run(driver: Driver, run: Run, prepared: Any = None) -> Outcome:
     """Play a run, continuing after what is on file; everything is charged before it is drawn.
 
-    What is on file is read first, so that a transcript that does not fit is refused before the table is counted.
+    `prepared` is what `driver.prepare` gave, where it was asked before. What is on file is read first, so that a transcript
+    that does not fit is refused before the table is counted.
     """
     check_size(run.dataset, run.job.plan.relation, run.job.plan.size)
     ended = rebuild_run(driver, run.job, copy(run.past), run.journal, run.account)
     if ended is not None:
         return ended
-    prepared = driver.prepare(run)
+    prepared = driver.prepare(run) if prepared is None else prepared
     ledger, values = run.job.ledger(run.account), run.job.values
     counts = None if values is None else count_columns(run.dataset, values.finer(run.job.schema))
     curator = driver.open_door(run, ledger)

@@ -257,7 +257,6 @@ class Studio:
             if what == "stop":
                 await run_in_threadpool(table.stop)
             else:
-                self.folder.mkdir(parents=True, exist_ok=True)
                 await run_in_threadpool(table.start, self.folder, resumed=what == "continue")
             return RedirectResponse(f"/tables/{table.key}/run", 303)
         if table.process is None:

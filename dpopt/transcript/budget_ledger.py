@@ -17,7 +17,7 @@ import errno
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +31,7 @@ from dpopt.arguments import checked
 from dpopt.errors import AccountingError, BudgetError
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
-from dpopt.files.written_files import AS_WRITTEN, flush_folder
+from dpopt.files.written_files import PRIVATE
 from dpopt.html_pages.shown import Shown
 from dpopt.transcript.budget_contents import (
     HEADER,
@@ -42,12 +42,12 @@ from dpopt.transcript.budget_contents import (
     refuse_overspending,
     steps_between,
 )
+from dpopt.transcript.continued_file import ContinuedFile
 from dpopt.transcript.journal import entry_of, line_of
 
 DEFAULT_DELTA = 1e-9
 """The delta of a budget in rho where none is given: its epsilon is reported there, and nothing depends on it."""
 SECONDS_TO_WAIT = 60.0
-_PRIVATE = 0o600
 _BELOW = 1.0 - 1e-12
 
 
@@ -78,7 +78,8 @@ class BudgetLedger(Shown):
 
     @checked
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        object.__setattr__(self, "path", Path(path))
+        # whole: the file stays the same one where the working directory changes
+        object.__setattr__(self, "path", Path(path).absolute())
 
     @classmethod
     @checked
@@ -121,16 +122,8 @@ class BudgetLedger(Shown):
         _check_person(person, relation)
         made = cls(path)
         entry = encode(Beginning(budget, relation, person, _now()), HEADER)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN
-        try:
-            file = os.open(made.path, flags, _PRIVATE)
-        except FileExistsError:
-            raise BudgetError(
-                f"{path} exists already, and may hold what was spent; name another file"
-            ) from None
-        except OSError as error:
-            raise BudgetError(f"{path} cannot be made: {error.strerror}; name another file") from error
-        _write_and_close(file, line_of(entry), made.path)
+        with _opened(made.path, new=True) as file:
+            _write(file, line_of(entry), made.path)
         return made
 
     def _said(self) -> list[str]:
@@ -222,7 +215,7 @@ class BudgetLedger(Shown):
         BudgetError
             If the total would be exceeded, or the file cannot be read or written; nothing is reserved then.
         """
-        with self._locked():
+        with _opened(self.path) as file:
             contents = self.contents()
             relation = charges[0].relation if charges else contents.relation
             steps, note = steps_between(contents, relation, account.person)
@@ -237,47 +230,13 @@ class BudgetLedger(Shown):
                 cost = cost.larger(held.cost)
             refuse_overspending(self.path.name, replace(contents, releases=tuple(others)), cost, "its plan")
             entry = encode(ReservedRelease(account.reservation, _now(), account.command, cost, note))
-            self._append(line_of(entry), contents.length)
-
-    def _append(self, line: bytes, length: int) -> None:
-        """Add a line after `length` bytes of whole lines; what follows them is a torn one."""
-        try:
-            if not self._bytes()[:length].endswith(b"\n"):
-                line = b"\n" + line
-            file = os.open(self.path, os.O_WRONLY | AS_WRITTEN)
-            os.ftruncate(file, length)
-            os.lseek(file, 0, os.SEEK_END)
-        except OSError as error:
-            raise BudgetError(
-                f"{self.path} cannot be written: {error.strerror}; nothing was drawn"
-            ) from error
-        _write_and_close(file, line, self.path)
+            whole = self._bytes()[: contents.length].endswith(b"\n")
+            _write(file, line_of(entry) if whole else b"\n" + line_of(entry), self.path, contents.length)
 
     def _bytes(self) -> bytes:
         return read_bytes(
             self.path, f"the budget file {self.path} (made with 'dpopt budget create')", BudgetError
         )
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
-        place = self.path.resolve()  # one lock, by whatever link the file is named
-        lock = FileLock(place.with_name(f".{place.name}.lock"), timeout=SECONDS_TO_WAIT, mode=_PRIVATE)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise BudgetError(
-                f"another process has been writing {self.path.name} for {SECONDS_TO_WAIT:.0f} seconds; wait until it ends"
-            ) from None
-        except OSError as error:
-            raise BudgetError(
-                f"the folder of {self.path.name} cannot be written, where the lock of the file is: {error.strerror}"
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,15 +288,27 @@ def _check_person(person: object, relation: NeighbouringRelation) -> None:
         )
 
 
-def _write_and_close(file: int, data: bytes, path: Path) -> None:
+@contextmanager
+def _opened(path: Path, *, new: bool = False) -> Iterator[ContinuedFile]:
+    """Open and lock a budget file, or refuse it."""
     try:
-        try:
-            while data:
-                data = data[os.write(file, data) :]
-            os.fsync(file)
-        finally:
-            os.close(file)
-        flush_folder(path.parent)
+        file = ContinuedFile(path, mode=PRIVATE if new else None, seconds=SECONDS_TO_WAIT)
+    except BlockingIOError:
+        raise BudgetError(
+            f"another process has been writing {path.name} for {SECONDS_TO_WAIT:.0f} seconds; wait until it ends"
+        ) from None
+    except FileExistsError:
+        raise BudgetError(f"{path} exists already, and may hold what was spent; name another file") from None
+    except OSError as error:
+        done = "made: {}; name another file" if new else "written: {}; nothing was drawn"
+        raise BudgetError(f"{path} cannot be {done.format(error.strerror)}") from error
+    with closing(file):
+        yield file
+
+
+def _write(file: ContinuedFile, data: bytes, path: Path, at: int | None = None) -> None:
+    try:
+        file.write(data, at)
     except OSError as error:
         hint = "make room" if error.errno == errno.ENOSPC else "name another file"
         raise BudgetError(f"{path} cannot be written: {error.strerror}; {hint}. Nothing was drawn") from error

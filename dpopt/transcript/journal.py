@@ -9,21 +9,16 @@ must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.dr
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
 from dpopt.files.json_files import parse_json
-from dpopt.files.written_files import AS_WRITTEN, PUBLIC, flush_folder
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
+from dpopt.files.written_files import PUBLIC
+from dpopt.transcript.continued_file import ContinuedFile
 
 Entry = dict[str, Any]
 _LONGEST_LINE, _MOST_BYTES = 2**30, 2**34
@@ -59,44 +54,29 @@ class MemoryJournal:
 class FileJournal:
     """A journal on file, locked against a second writer: two of them could make one draw twice.
 
-    The lock is a hidden file beside it, which goes when the journal is closed.
-
     Attributes
     ----------
     path : Path
     """
 
-    def __init__(self, path: Path, lock: BaseFileLock | None = None) -> None:
-        """Open `path` for appending; it is made if it does not exist, and its name is put on the disk.
-
-        Parameters
-        ----------
-        path
-            The file.
-        lock
-            Its lock, where the caller holds it already.
+    def __init__(self, path: Path, file: ContinuedFile | None = None) -> None:
+        """Make a new journal, and put its name on the disk; or take one that `reopen` opened.
 
         Raises
         ------
         ReleaseFolderError
-            If it cannot be written, or another process writes it.
+            If there is such a file already, or it cannot be made.
         """
-        self.path = path
+        self.path = path.absolute()  # a later change of the working directory does not lead elsewhere
         self._broken = False
-        self._lock = _locked(path) if lock is None else lock
-        try:
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | AS_WRITTEN, PUBLIC)
-            flush_folder(path.parent)
-        except OSError as error:
-            _unlock(self._lock)
-            raise _refusal(path, error) from error
+        self._file = _opened(path, mode=PUBLIC) if file is None else file
 
     @classmethod
     def reopen(cls, path: Path) -> tuple[FileJournal, JournalContents]:
         """Open the journal of an earlier run and return what it holds.
 
-        A torn last line is replaced by the entry ``{"kind": "torn"}``, in one rename, so that a second interruption cannot
-        make anyone forget that a draw may have been seen.
+        A torn last line is replaced by the entry ``{"kind": "torn"}``; until all of that is there the line stays torn, so that
+        a second interruption cannot make anyone forget that a draw may have been seen.
 
         Raises
         ------
@@ -109,14 +89,20 @@ class FileJournal:
             raise TranscriptError(
                 f"there is no {path.name} to continue. Bring the file back; if the run never drew anything, start it anew"
             )
-        lock = _locked(path)
+        file = _opened(path)
         try:
-            contents = read_journal(path)
+            contents = _contents(file.stream(), path.name)
             if contents.torn:
-                contents = _with_mark(path, contents)
-            return cls(path, lock), contents
+                mark: Entry = {"kind": "torn"}
+                file.write(line_of(mark), at=contents.length)
+                length = contents.length + len(line_of(mark))
+                contents = JournalContents([*contents.entries, mark], length, torn=False)
+            return cls(path, file), contents
+        except OSError as error:
+            file.close()
+            raise _refusal(path, error) from error
         except BaseException:
-            _unlock(lock)
+            file.close()
             raise
 
     def append(self, entry: Entry, *, wait: bool = True) -> None:
@@ -136,9 +122,7 @@ class FileJournal:
             )
         self._broken = True
         try:
-            _write(self._file, line)
-            if wait:
-                os.fsync(self._file)
+            self._file.write(line, wait=wait)
         except OSError as error:
             raise ReleaseFolderError(
                 f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; "
@@ -148,78 +132,27 @@ class FileJournal:
 
     def close(self) -> None:
         """Put everything on the disk and close the file; does nothing where it is closed."""
-        file, self._file = self._file, -1
-        if file < 0:
-            return
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
-            _unlock(self._lock)
+        self._file.close()
 
 
-def _with_mark(path: Path, contents: JournalContents) -> JournalContents:
-    """Put a mark in the place of a torn last line, in one rename; whoever calls holds the lock."""
-    mark: Entry = {"kind": "torn"}
-    temporary = unfinished_journal(path)
+def _opened(path: Path, *, mode: int | None = None) -> ContinuedFile:
+    """Open and lock a journal, or refuse it."""
     try:
-        whole = path.read_bytes()[: contents.length] + line_of(mark)
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_WRITTEN, PUBLIC)
-        try:
-            _write(file, whole)
-            os.fsync(file)
-        finally:
-            os.close(file)
-        temporary.replace(path)
-        flush_folder(path.parent)
-    except OSError as error:
-        raise _refusal(path, error) from error
-    return JournalContents([*contents.entries, mark], len(whole), torn=False)
-
-
-def _locked(path: Path) -> BaseFileLock:
-    """Lock a journal, or refuse it: another process writes it, or its folder cannot be written."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(lock_of(path), blocking=False, thread_local=False)
-    try:
-        if not path.parent.is_dir():  # which the lock would make
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        lock.acquire()
-    except Timeout:
+        return ContinuedFile(path, mode=mode)
+    except BlockingIOError:
         raise ReleaseFolderError(
             f"another process is writing {path.name}. Wait until it ends, or stop it, then resume"
         ) from None
+    except FileExistsError:
+        raise ReleaseFolderError(
+            f"{path} exists already, and may hold a release that was paid for; choose another name"
+        ) from None
     except OSError as error:
         raise _refusal(path, error) from error
-    return lock
-
-
-def _unlock(lock: BaseFileLock) -> None:
-    """Give a lock back; its file goes first, while nobody else can hold it (where an open file can be removed)."""
-    with suppress(OSError):
-        Path(lock.lock_file).unlink(missing_ok=True)
-    lock.release()
 
 
 def _refusal(path: Path, error: OSError) -> ReleaseFolderError:
     return ReleaseFolderError(f"cannot write {path.name}: {error.strerror}")
-
-
-def _write(file: int, data: bytes) -> None:
-    written = os.write(file, data)
-    while written < len(data):
-        written += os.write(file, data[written:])
-
-
-def lock_of(path: Path) -> Path:
-    """Return the file that stands for the lock of a journal, there while a run writes it."""
-    return path.with_name(f".{path.name}.lock")
-
-
-def unfinished_journal(path: Path) -> Path:
-    """Return the name under which a journal is repaired."""
-    return path.with_name(f".{path.name}.part")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpopt.transcript.journal import read_journal
+from dpopt.transcript.journal import line_of, read_journal
 
 Entry = dict[str, Any]
 DRAWS = {"draw", "measurement", "selection", "query selection"}
 TRANSCRIPT = "transcript.jsonl"
+_MARK = line_of({"kind": "torn"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +135,14 @@ def _seen(snapshots: Sequence[Snapshot], final: Snapshot) -> Counter[str]:
     for before, entry in zip(final.entries, final.entries[1:], strict=False):
         if before["kind"] == "charge" and entry["kind"] in DRAWS:
             seen[before["charge"]["label"]] += 1
-    # The same part of a line, found by two kills, is one draw: the second came before it could be marked.
-    for left in {(left.whole, left.torn): left for left in snapshots}.values():
-        charge = left.open_charge()
-        if charge is not None and left.torn:
+    # The same part of a line, found by two kills, is one draw: the second came before it was marked, or while it was.
+    torn: set[tuple[bytes, bytes]] = set()
+    for left in snapshots:
+        charge, marking = left.open_charge(), _MARK.startswith(left.torn)
+        again = any(whole == left.whole and (marking or part == left.torn) for whole, part in torn)
+        if charge is not None and left.torn and not again:
             seen[charge["label"]] += 1
+            torn.add((left.whole, left.torn))
     return seen
 
 

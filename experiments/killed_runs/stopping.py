@@ -3,8 +3,8 @@
 `python -m experiments.killed_runs.stopping` reads one JSON object per line and answers each with one: how the fork ended,
 and which steps it went through. Libraries are loaded once, before the first fork; each fork is a process of its own.
 
-A step is a write to the transcript, the flush of another file of the release folder, or a renaming in it. A fork is killed
-before it, after it, or within it: half of the line is written, or half of the file is there.
+A step is a write to the transcript, a cut of it, the flush of another file of the release folder, or a renaming in it. A
+fork is killed before it, after it, or within it: half of the line is written, or half of the file is there.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-WRITE, FLUSH, RENAME = "write", "flush", "rename"
-HOWS = {WRITE: ("before", "within", "after"), FLUSH: ("within",), RENAME: ("before", "after")}
+WRITE, CUT, FLUSH, RENAME = "write", "cut", "flush", "rename"
+HOWS = {
+    WRITE: ("before", "within", "after"),
+    CUT: ("before", "after"),
+    FLUSH: ("within",),
+    RENAME: ("before", "after"),
+}
 """What tells states apart: before the flush of a file is after it was written, and a flush itself changes no byte."""
 
 
@@ -33,11 +38,12 @@ class Stopper:
         self._at = at
         self._how = how
         self._step = 0
-        self._write, self._fsync, self._replace = os.write, os.fsync, os.replace
+        self._write, self._fsync, self._replace, self._cut = os.write, os.fsync, os.replace, os.ftruncate
 
     def stand_in(self) -> None:
-        """Put itself in place of os.write, os.fsync and os.replace."""
+        """Put itself in place of os.write, os.ftruncate, os.fsync and os.replace."""
         os.write, os.fsync, os.replace = self.write, self.fsync, self.replace  # type: ignore[assignment]
+        os.ftruncate = self.cut
 
     def write(self, file: int, data: bytes) -> int:
         """Write, where this is not the end."""
@@ -46,11 +52,17 @@ class Stopper:
             self._reach(WRITE, lambda: self._write(file, data[:half]))
         return self._write(file, data)
 
+    def cut(self, file: int, length: int) -> None:
+        """Cut a file, where this is not the end."""
+        if self._is_inside(self._path(file)):
+            self._reach(CUT, lambda: self._cut(file, length) if self._how == "after" else None)
+        self._cut(file, length)
+
     def fsync(self, file: int) -> None:
         """Flush, where this is not the end; the transcript and folders pass."""
         path, found = self._path(file), os.fstat(file)
         if self._is_inside(path) and stat.S_ISREG(found.st_mode) and "transcript" not in path.name:
-            self._reach(FLUSH, lambda: os.ftruncate(file, found.st_size // 2))
+            self._reach(FLUSH, lambda: self._cut(file, found.st_size // 2))
         self._fsync(file)
 
     def replace(self, source: Any, target: Any) -> None:

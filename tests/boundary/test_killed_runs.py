@@ -45,10 +45,10 @@ def test_ten_kills_of_one_run_repeat_nothing_and_stay_within_what_is_charged(
     kills = [
         Kill(at=3, how="after"),  # the folder is half made: nothing is on file, nothing spent
         Kill(at=MAKING, how="within"),  # the reservation is torn
-        # A torn line is replaced by its mark first: a write and a renaming.
+        # A torn line is replaced by its mark first: a cut and a write.
         Kill(at=2, how="after"),  # reserved
         Kill(at=1, how="within"),  # charged, the one-way marginals are torn
-        Kill(at=0, how="within"),  # while that is being marked
+        Kill(at=1, how="within"),  # while that is being marked
         Kill(at=3, how="within"),  # charged, the draw of round 1 is torn
         Kill(at=3, how="after"),  # charged once more and drawn
         Kill(at=0, how="within"),  # its record is torn: it is found again

@@ -17,7 +17,12 @@ from tests.algorithms.small_runs import small_release, write_table
 
 
 def test_what_a_killed_run_left_half_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    left = [".release.json.3-0.tmp", ".transcript.jsonl.part", ".synthetic.csv.71-2.tmp"]
+    left = [
+        ".release.json.3-0.tmp",
+        ".transcript.jsonl.part",
+        ".transcript.jsonl.lock",
+        ".synthetic.csv.71-2.tmp",
+    ]
     kept = ["release.json", "transcript.jsonl", "synthetic.csv", ".hidden", "notes.tmp", ".other.part"]
     for name in (*left, *kept):
         (tmp_path / name).write_text("")

@@ -61,8 +61,14 @@ def open_no_folder(path, *arguments, **options):
     return os.open(path, *arguments, **options)
 
 
+def locking(file, mode, number):
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 REPLACED["os"]["open"] = open_no_folder
-others = {{}}
+others = {{"msvcrt": types.SimpleNamespace(LK_NBLCK=2, locking=locking)}}
 real_import = builtins.__import__
 
 
@@ -75,8 +81,10 @@ def other_import(name, globals=None, locals=None, fromlist=(), level=0):
     if (asking == "dpopt" or asking.startswith("dpopt.")) and level == 0:
         if name.partition(".")[0] in MISSING_MODULES:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-        if name in REPLACED:
-            return others.setdefault(name, Other(real_import(name)))
+        if name in REPLACED or name in others:
+            if name not in others:
+                others[name] = Other(real_import(name))
+            return others[name]
     return real_import(name, globals, locals, fromlist, level)
 
 
@@ -155,7 +163,7 @@ print([*scope["found"], os.name])
 def test_a_release_is_evaluated_and_replayed_and_a_run_with_a_foreign_solver_is_resumed(
     elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
-    """A part of the table of the demonstration. The run is cut within a round, as a kill leaves it, with its lock."""
+    """A part of the table of the demonstration. The run is cut within a round, as a kill of an earlier version leaves it."""
     made = demonstration()[1]
     people = (made / "people.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "people.csv").write_text("".join(people[:2001]), encoding="utf-8")

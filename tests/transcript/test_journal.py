@@ -8,12 +8,13 @@ import os
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
-from dpopt.transcript.journal import Entry, FileJournal, MemoryJournal, lock_of, read_journal
+from dpopt.machine import lock_file
+from dpopt.transcript import continued_file
+from dpopt.transcript.journal import Entry, FileJournal, MemoryJournal, line_of, read_journal
 
 ENTRIES: list[Entry] = [
     {"kind": "reserve", "charges": [{"parameter": 0.1, "label": "round 1"}]},
@@ -232,48 +233,42 @@ def test_the_mark_survives_a_second_interruption(written: Path) -> None:
     assert marks(torn(written, b'{"crc"')) == [{"kind": "torn"}] * 2
 
 
-def test_an_interruption_while_the_mark_is_written_leaves_the_torn_line(
-    written: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("tail", [b"x", b'{"crc":"12', line_of({"kind": "draw", "x": "y" * 99})[:-1] + b"?"])
+def test_wherever_the_writing_of_the_mark_is_interrupted_the_line_stays_torn(
+    written: Path, monkeypatch: pytest.MonkeyPatch, tail: bytes
 ) -> None:
-    before = torn(written).read_bytes()
+    mark, whole, write = line_of({"kind": "torn"}), written.read_bytes(), os.write
+    for done in range(len(mark)):
+        written.write_bytes(whole + tail)
 
-    def killed(self: Path, target: Path) -> Path:
-        raise KeyboardInterrupt
+        def killed(file: int, data: bytes, done: int = done) -> int:
+            write(file, data[:done])
+            raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", killed)
-        with pytest.raises(KeyboardInterrupt):
-            FileJournal.reopen(written)
-    assert written.read_bytes() == before
-    assert marks(written) == [{"kind": "torn"}]
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", killed)
+            with pytest.raises(KeyboardInterrupt):
+                FileJournal.reopen(written)
+        left = read_journal(written)
+        assert (left.entries, left.torn) == (ENTRIES, True)
+        assert marks(written) == [{"kind": "torn"}]
+    assert written.read_bytes() == whole + mark
 
 
-def test_the_mark_is_on_the_disk_before_it_takes_the_journals_name(
+def test_the_mark_is_on_the_disk_before_anyone_goes_on(
     written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torn(written, b"x")
-    events: list[str] = []
-    fsync, replace = os.fsync, Path.replace
-
-    def recording_fsync(file: int) -> None:
-        events.append("fsync " + Path(f"/proc/self/fd/{file}").readlink().name)
-        fsync(file)
-
-    def recording_replace(self: Path, target: Path) -> Path:
-        events.append("replace")
-        return replace(self, target)
-
-    monkeypatch.setattr(os, "fsync", recording_fsync)
-    monkeypatch.setattr(Path, "replace", recording_replace)
-    FileJournal.reopen(written)[0].close()
-    at = events.index("replace")
-    assert events[at - 1] == "fsync .transcript.jsonl.part"
-    assert events[at + 1] == f"fsync {written.parent.name}"
+    flushed: list[bytes] = []
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.append(written.read_bytes()))
+    journal, _ = FileJournal.reopen(written)
+    assert flushed[0].endswith(line_of({"kind": "torn"}))
+    journal.close()
 
 
 def _try_to_open(path: str, answer: multiprocessing.Queue[str]) -> None:
     try:
-        FileJournal(Path(path)).close()
+        FileJournal.reopen(Path(path))[0].close()
     except ReleaseFolderError as error:
         answer.put(str(error))
     else:
@@ -293,7 +288,7 @@ def opened_elsewhere(path: Path) -> str:
 def test_a_second_writer_is_refused_until_the_first_ends(written: Path) -> None:
     journal, _ = FileJournal.reopen(written)
     with pytest.raises(ReleaseFolderError, match="another process is writing transcript.jsonl"):
-        FileJournal(written)
+        FileJournal.reopen(written)
     assert "another process is writing" in opened_elsewhere(written)
     journal.close()
     assert opened_elsewhere(written) == "opened"
@@ -303,39 +298,54 @@ def test_a_second_writer_is_refused_after_a_torn_line_was_replaced(written: Path
     torn(written, b"x")
     journal, _ = FileJournal.reopen(written)
     with pytest.raises(ReleaseFolderError, match="another process is writing"):
-        FileJournal(written)
+        FileJournal.reopen(written)
     journal.close()
-    FileJournal(written).close()
+    FileJournal.reopen(written)[0].close()
 
 
 def test_a_journal_is_opened_when_it_is_locked_and_not_before(
     written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until it has the lock, another process may rename a mended journal over the one that is there."""
-    acquire = FileLock.acquire
+    """Until it has the lock, another process may put another file in its place."""
+    replaced: list[Path] = []
 
-    def late(self: FileLock) -> object:
-        other = written.with_name("other")
-        other.write_bytes(written.read_bytes())
-        other.replace(written)
-        return acquire(self)
+    def late(file: int) -> bool:
+        if not replaced:
+            other = written.with_name("other")
+            other.write_bytes(written.read_bytes() + line_of({"kind": "charge"}))
+            replaced.append(other.replace(written))
+        return lock_file(file)
 
-    monkeypatch.setattr(FileLock, "acquire", late)
-    journal = FileJournal(written)
+    monkeypatch.setattr(continued_file, "lock_file", late)
+    journal, contents = FileJournal.reopen(written)
+    assert contents.entries == [*ENTRIES, {"kind": "charge"}]
     journal.append({"kind": "finish"})
     journal.close()
-    assert read_journal(written).entries == [*ENTRIES, {"kind": "finish"}]
+    assert read_journal(written).entries == [*ENTRIES, {"kind": "charge"}, {"kind": "finish"}]
 
 
-def test_a_closed_journal_leaves_no_lock_and_a_killed_one_is_no_hindrance(written: Path) -> None:
-    journal = FileJournal(written)
-    assert lock_of(written).exists()
+def test_a_closed_journal_leaves_nothing_beside_it_and_nor_does_an_open_one(written: Path) -> None:
+    journal, _ = FileJournal.reopen(written)
+    assert [path.name for path in written.parent.iterdir()] == [written.name]
     journal.close()
     journal.close()
     assert [path.name for path in written.parent.iterdir()] == [written.name]
-    lock_of(written).touch()
-    FileJournal.reopen(written)[0].close()
-    assert not lock_of(written).exists()
+
+
+def test_a_new_journal_never_takes_a_file_or_a_link_that_is_there(written: Path) -> None:
+    before = written.read_bytes()
+    (written.parent / "link").symlink_to("nowhere")
+    for taken in (written, written.parent / "link"):
+        with pytest.raises(ReleaseFolderError, match="exists already"):
+            FileJournal(taken)
+    assert written.read_bytes() == before
+    assert not (written.parent / "nowhere").exists()
+
+
+def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ReleaseFolderError, match="cannot write pipe: it is no plain file"):
+        FileJournal.reopen(tmp_path / "pipe")
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
-from dpopt.releases.folder_files import check_empty, make_empty, write_json
+from dpopt.releases.folder_files import check_empty, new_folder, write_json
 from dpopt.releases.kept_records import Round
 from dpopt.releases.records import SyntheticRecords, merged
 from dpopt.releases.solver_choice import require_solver
@@ -92,18 +92,18 @@ class ReweightedRelease:
         cannot be written.
         """
         place, written = Path(folder), self._as_release(rows)
-        make_empty(place)
-        output = write_synthetic(written.job, place, written.written, self.release.values)
-        statement = {
-            "dpopt_reweighting": 1,
-            "inputs_of_the_release": self.release.job.fingerprint(),
-            "privacy": {**self.release.statement["privacy"], "cost_of_the_weights": _PRIVACY_COST},
-            "log_likelihood": {"equal_weights": self.found.before, "these_weights": self.found.after},
-            "gap": self.found.gap,
-            **({"solver": self.found.solver} if self.found.solver else {"steps": self.found.steps}),
-            "records": {"distinct": self.distinct, **output},
-        }
-        write_json(place / REWEIGHTING, statement)
+        with new_folder(place):
+            output = write_synthetic(written.job, place, written.written, self.release.values)
+            statement = {
+                "dpopt_reweighting": 1,
+                "inputs_of_the_release": self.release.job.fingerprint(),
+                "privacy": {**self.release.statement["privacy"], "cost_of_the_weights": _PRIVACY_COST},
+                "log_likelihood": {"equal_weights": self.found.before, "these_weights": self.found.after},
+                "gap": self.found.gap,
+                **({"solver": self.found.solver} if self.found.solver else {"steps": self.found.steps}),
+                "records": {"distinct": self.distinct, **output},
+            }
+            write_json(place / REWEIGHTING, statement)
         return statement
 
     def _as_release(self, rows: int | None) -> SyntheticRelease:

@@ -41,6 +41,10 @@ def replay(
         console().print(f"{folder} holds the same release: {listed(same)} {verb} the same byte for byte.")
     if absent:
         console().print(f"{listed(absent)}: not in {folder}, so that there was nothing to compare with.")
+    if extra := absent_files(out, folder):
+        console().print(
+            f"{listed(extra)} in {folder}: no part of the release. What is there may be private; remove it before you publish."
+        )
     console().print(
         f"{listed(INPUTS)} were read and not rebuilt: the first three have the fingerprint that stands in the "
         "transcript; the bytes of these files were not compared"

@@ -128,7 +128,7 @@ class SchemaDraft:
         file = Path(path)
         beside = file.with_suffix(".html")
         for found in (file, beside):
-            if found.exists():
+            if os.path.lexists(found):
                 raise SchemaError(
                     f"{found} exists already; choose another name, so that no reviewed schema is lost"
                 )

@@ -143,7 +143,7 @@ def test_values_that_could_not_be_written_are_not_handed_out_and_not_drawn_again
 
 def test_two_cannot_go_on_at_once(tmp_path: Path) -> None:
     begun(tmp_path / "v", 2)
-    holder = FileJournal(tmp_path / "v")
+    holder, _ = FileJournal.reopen(tmp_path / "v")
     try:
         with pytest.raises(ReleaseFolderError, match="another process"):
             grown(tmp_path / "v", 3)
