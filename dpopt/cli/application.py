@@ -73,6 +73,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "encoding",
         "multiline",
         "quotes",
+        "trim",
         "no_header",
         "person",
         "rows_per_person",

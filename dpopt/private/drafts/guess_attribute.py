@@ -18,7 +18,7 @@ from dpopt.private.drafts.guess_dates import date_edges, date_form
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import CENTURY, date_text
+from dpopt.schema.dates import CENTURY, OR, date_text, forms_of
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
 
 if TYPE_CHECKING:
@@ -212,6 +212,9 @@ def _dates(
         check.insert(0, f"no day is above 12, so {_in_words(other)} would fit as well as {_in_words(form)}")
     if "%y" in form:
         check.insert(0, f"years of two digits are taken to be {CENTURY} to {CENTURY + 99}")
+    if OR in form:
+        written = _in_words(forms_of(form)[0])
+        check.insert(0, f"each is cut off to {written} and written so; for another, put its form first in 'format'")
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
@@ -220,7 +223,8 @@ def _dates(
 def _in_words(form: str) -> str:
     words = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "hh", "%M": "mm", "%S": "ss", "%f": "fff"}
     words |= {"%y": "YY", "%b": "Mon", "%B": "Month"}
-    return re.sub("%.", lambda found: words[found[0]], form)
+    words |= {"%I": "hh", "%p": "AM/PM", OR: " or "}
+    return re.sub(r"%.|\|", lambda found: words[found[0]], form)
 
 
 def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, leading: bool) -> Guess:

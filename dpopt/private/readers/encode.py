@@ -35,9 +35,9 @@ class ColumnEncoder:
     Parameters
     ----------
     attribute
-        What the schema declares of the column; with OTHER in `policy` it has a bucket (`Attribute.other_code`).
+        What the schema declares of the column.
     policy
-        What happens to what has no code: with OTHER it goes to the bucket; with DROP `add` tells its rows; else it is collected
+        What happens to what has no code: with OTHER it goes to the bucket, if there is one; with DROP `add` tells its rows; else it is collected
         in `problems`.
     nulls_are_malformed
         Whether a null is a row that cannot be read, and no missing value.
@@ -59,7 +59,7 @@ class ColumnEncoder:
         )
         self._name = attribute.name
         self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
-        self._total = policy.is_total
+        self._total = OnInvalid.DROP in policy or self._bucket is not None
         self._nulls_are_malformed = nulls_are_malformed
         self._dtype = least_dtype(attribute.size)
         self._batches: list[Codes] = []

@@ -51,14 +51,14 @@ class WorkbookSource(MemorySource):
         What the owner should know of how it is read; names of sheets only.
     """
 
-    def __init__(self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool) -> None:
+    def __init__(self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool, trim: bool) -> None:
         self.labels: Mapping[str, Mapping[str, str]] = {}
         self.notes: tuple[str, ...] = ()
         if path.suffix.lower() in EXCEL:
             table = self._workbook(path, header=column_names is None, empty_rows=empty_rows)
         else:
             table = self._statistics(path)
-        super().__init__(table, column_names, title=path.name, files=(path,))
+        super().__init__(table, column_names, title=path.name, files=(path,), trim=trim)
 
     def _workbook(self, path: Path, *, header: bool, empty_rows: bool) -> pa.Table:
         """Return the first sheet. A row without any value is none, unless every row counts (`empty_rows`)."""
@@ -178,7 +178,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     Raises
     ------
     PrivateDataError
-        If there is no such file, its format is none of those that can be read, or names of columns repeat.
+        If there is no such file, or its format is none of those that can be read.
     """
     if isinstance(table, BitTable):
         raise PrivateDataError(
@@ -187,22 +187,22 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     how = reading or TableReading()
     column_names = how.column_names
     if not isinstance(table, str | os.PathLike):
-        return MemorySource(table, column_names)
+        return MemorySource(table, column_names, trim=bool(how.trim))
     path = Path(table)
     if how.repairs.is_total:
         _refuse_where_records_meet(path, how)
     if path.is_dir():
         files, title = _parts(path), path.name or str(path)
         if files[0].suffix.lower() in _PARQUET:
-            return ParquetSource(files, title, column_names)
+            return ParquetSource(files, title, column_names, trim=bool(how.trim))
         return CsvFilesSource(files, title, column_names, how.table_form())
     if path.suffix.lower() in {*EXCEL, *STATISTICS}:
         first_bytes(path)  # refuses a file that is not there
-        return WorkbookSource(path, column_names, empty_rows=how.repairs.is_total)
+        return WorkbookSource(path, column_names, empty_rows=how.repairs.is_total, trim=bool(how.trim))
     start = first_bytes(path)
     if column_names is None or path.suffix.lower() in _PARQUET:
         if start.startswith(b"PAR1"):
-            return ParquetSource([path], path.name, column_names)
+            return ParquetSource([path], path.name, column_names, trim=bool(how.trim))
         _refuse_foreign(path, start, how)
     return CsvSource(path, column_names, how.table_form())
 

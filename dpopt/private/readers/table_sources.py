@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 2**17
 """Rows that are encoded at a time, where the source lets one choose."""
+BLANKS = " \t\r\v\f"
+"""What is left out around texts where they are trimmed."""
 
 
 class TableSource(Protocol):
@@ -132,6 +134,18 @@ def _without_views(kind: Any, views: Mapping[Any, Any]) -> Any:
     return views.get(kind, kind)
 
 
+def trimmed(array: pa.Array) -> pa.Array:
+    """Return texts without the blanks around them; values of other types as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices, trimmed(array.dictionary))
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        return array
+    return pc.ascii_trim(array, characters=BLANKS)
+
+
 class MemorySource:
     """A table in memory, `held` as a DataFrame, Table or CSC matrix; `title` and `files` if it was read from some."""
 
@@ -145,11 +159,14 @@ class MemorySource:
         *,
         title: str | None = None,
         files: tuple[Path, ...] = (),
+        trim: bool = False,
     ) -> None:
         called, self.held, found = _in_memory(table)
         self.title = title or called
         self.files = files
-        self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
+        self._trim = trim
+        found = [name.strip(BLANKS) for name in found] if trim else found
+        self.names = given_names(column_names, len(found), self.title) or tuple(found)
 
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
@@ -161,7 +178,7 @@ class MemorySource:
         for start in range(0, rows, batch_rows):
             held = self._slice(positions, start, batch_rows)
             for batch in held.to_batches() or [pa.RecordBatch.from_pylist([], schema=held.schema)]:
-                yield from enumerate(batch.columns)
+                yield from enumerate(map(trimmed, batch.columns) if self._trim else batch.columns)
             if progress is not None:
                 progress(min((start + batch_rows) / rows, 1.0))
 
@@ -257,7 +274,7 @@ def given_names(column_names: Sequence[str] | None, columns: int, title: str) ->
 
 
 def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
-    """Return the names of columns if no two are the same."""
+    """Return names of columns if no two are the same."""
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
@@ -276,8 +293,10 @@ def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
     Raises
     ------
     PrivateDataError
-        If columns are missing; the message names the closest ones.
+        If columns are missing, and the message names the closest ones; or if several have a wanted name.
     """
+    chosen = set(wanted)
+    checked_names([name for name in source.names if name in chosen], source.title)
     positions = {name: position for position, name in enumerate(source.names)}
     absent = [name for name in wanted if name not in positions]
     if not absent:
