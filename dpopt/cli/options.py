@@ -235,8 +235,7 @@ class UnitOptions:
 class PayingOptions:
     """From where a release is paid, besides its own budget."""
 
-    budget: TrimOption = Annotated[bool | None, help_of.TRIM]
-BudgetOption = None
+    budget: BudgetOption = None
 
     def ledger(self) -> BudgetLedger | None:
         """Return the owner's budget over many releases, if one is named."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,7 @@ _LISTED = 10  # texts up to which their list is seen at a glance, and goes witho
 _EXACT = 2.0**53
 _LARGEST = 1e300
 
+_CODE_OF_TWO = re.compile(r"[A-Z][A-Z]")
 _CODE = re.compile(r"[A-Z0-9][A-Z0-9./ -]{1,11}")
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?")
 _CODE_NAME = re.compile(
@@ -231,7 +232,9 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     if column.missing_rows or "" in texts:
         missing: str | None = ""
     else:
-        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts), None)
+        others = [text for text in texts if text != "NA"]
+        is_code = len(others) > 2 and all(map(_CODE_OF_TWO.fullmatch, others))  # such as continents: AF, EU, NA
+        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts and not is_code), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
         return _left_out(f"it holds nothing but {shown(missing)}" if missing else "it holds no value at all")
@@ -252,7 +255,11 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
         )
     why = "leading zeros: codes, and no numbers" if leading else "few different texts"
     attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
-    return _of_values(attribute, why, counts, column.labels)
+    guess = _of_values(attribute, why, counts, column.labels)
+    if "NA" not in values:
+        return guess
+    note = "'NA' looks like the other codes and is a value; if it stands for no value, declare it under 'missing'"
+    return replace(guess, check=(note, *guess.check))
 
 
 def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels: Mapping[str, str]) -> Guess:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from dpopt.private.readers.encode import as_text, clean
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
-from dpopt.private.readers.table_sources import TableSource
+from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
 from dpopt.private.tables.dataset import Progress
 from dpopt.schema.finer import rough_differences
 from dpopt.schema.schema import (
@@ -44,6 +45,13 @@ _BASKETS = (
     "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
     "--binary-columns, with --layout baskets"
 )
+_MALFORMED_SHARE = 0.02
+"""Of the rows, the share that may be malformed in a table that is drafted all the same."""
+_OF_MALFORMED = (
+    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out under "
+    "drop, and under other counts each as a record of buckets"
+)
+_FEWEST_BLANKS = 5
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 _EXAMPLES = 3
 _LONGEST = 24  # characters of an example
@@ -293,25 +301,37 @@ def infer_schema(
             )
     how = _reading_of(table, reading or TableReading())
     source = open_table(table, how)
+    if how.trim is None and _has_blanks(source):
+        how = replace(how, trim=True)
+        source = open_table(table, how)
     from_file = isinstance(table, str | os.PathLike) and how.column_names is None
     single = source.names[0] if from_file and len(source.names) == 1 else None
     counts = [_ValueCounts(name) for name in source.names]
-    for index, array in source.pieces(range(len(counts)), progress):
-        counts[index].add(array)
-    faults = source.faults()
-    if faults:
+    usable, malformed = _usable(source), 0
+    for index, array in source.pieces(usable, progress):
+        if source.nulls_are_malformed:
+            malformed += array.null_count if index == 0 else 0
+            array = array.drop_null()
+        counts[usable[index]].add(array)
+    faults, rows = source.faults(), max([column.rows for column in counts], default=0)
+    if faults and malformed > _MALFORMED_SHARE * rows:
         raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
-    if not counts or counts[0].rows == 0:
+    if usable and rows == 0:
         raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
     notes = [
+        *(f"{source.title}: {fault}\n  {_OF_MALFORMED}" for fault in faults),
         *_notes_on(source),
         *([] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]),
     ]
     limits = Limits(bins, max_values, source.decimal, tuple(source.names))
     attributes, reviews = [], []
-    for column in counts:
+    for place, column in enumerate(counts):
+        if place not in usable:
+            why = "several columns have its name" if column.name else "it has no name"
+            reviews.append(ColumnReview(column.name, _LEFT_OUT, 0, 0, "", "", f"{why}: rename it to use it"))
+            continue
         values = column.result(getattr(source, "labels", {}).get(column.name, {}))
-        guess = guess_attribute(values, limits) if column.name else Guess(None, "it has no name")
+        guess = guess_attribute(values, limits)
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
             attributes.append(guess.attribute)
@@ -322,7 +342,7 @@ def infer_schema(
     declared = {
         name: getattr(how, name)
         for name in READING_KEYS
-        if is_text and getattr(how, name) not in {None, USUAL[name]}
+        if (is_text or name == "trim") and getattr(how, name) not in {None, USUAL[name]}
     }
     if any(one.edges and one.date_format is None for one in attributes):
         notes.append(f"ends of numbers: {spoken(ENDS)}.")
@@ -336,7 +356,7 @@ def infer_schema(
         drafted,
         tuple(reviews),
         tuple(notes),
-        counts[0].rows,
+        rows,
         source.title,
         tuple(
             f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
@@ -350,11 +370,11 @@ def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
         return given
     try:
         source = open_table(table, given)
-    except PrivateDataError:  # such as repeated names, where another separator divides the first line
+    except PrivateDataError:  # such as a first line that is none in the usual encoding
         path = Path(table)
         if not path.is_file():
             raise
-        found = guess_reading(path, given)
+        found = guess_reading([path], given)
         if found == given:
             raise
         return found
@@ -364,7 +384,31 @@ def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
         raise PrivateDataError(
             f"{source.title} begins with {shown(source.names[0])} where names of columns are expected. {_BASKETS}"
         )
-    return guess_reading(source.files[0], given)
+    return guess_reading(source.files, given)
+
+
+def _usable(source: TableSource) -> list[int]:
+    """Return where columns are that have a name of their own."""
+    times = Counter(source.names)
+    return [place for place, name in enumerate(source.names) if name and times[name] == 1]
+
+
+def _has_blanks(source: TableSource) -> bool:
+    """Return whether names of columns have blanks around them, or some texts of a column in the first rows."""
+    import pyarrow.compute as pc
+
+    if any(name != name.strip(BLANKS) for name in source.names):
+        return True
+    usable = _usable(source)
+    for index, array in source.pieces(usable, None):
+        texts = array.dictionary_decode() if hasattr(array, "dictionary") else array
+        plain = trimmed(texts)
+        blanks = 0 if plain is texts else pc.sum(pc.not_equal(plain, texts)).as_py() or 0
+        if blanks >= min(_FEWEST_BLANKS, max(len(array) / 2, 1)):
+            return True
+        if len(array) and index == len(usable) - 1:
+            break
+    return False
 
 
 def _notes_on(source: TableSource) -> list[str]:
