@@ -63,8 +63,8 @@ class Attribute:
         The codes that can occur, as far as is publicly known. None: nothing is declared.
     date_format
         Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (all
-        parts: `dpopt.schema.dates`), or one of several with | between them, as "%Y|%Y-%m-%d": written in the first. Edges, representatives and `other` are given as such texts, and kept as seconds since the
-        beginning of 1970.
+        parts: `dpopt.schema.dates`); of several forms with | between them, as "%Y|%Y-%m-%d", written in the first. Edges,
+        representatives and `other` are given as such texts, and kept as seconds since the beginning of 1970.
     prefix
         Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
         value "I21".
@@ -221,8 +221,8 @@ class Attribute:
             if not isinstance(self.date_format, str) or None in map(date_pattern, forms_of(self.date_format)):
                 raise self._refusal(
                     f"the form of its dates is {self.date_format!r}; expected one such as '%Y-%m-%d' or '%d-%m-%Y %H:%M', with "
-                    "%Y (or %y) and any of %m (or %b, %B), %d, %H (or %I with %p), %M, %S, %f in use, none without those before "
-                    "it; of a time of day without date %H and what follows; or several forms, with | between them"
+                    "%Y (or %y) and any of %m (or %b, %B), %d, %H (or %I with %p), %M, %S, %f in use, none without those "
+                    "before it; a time of day from %H on; or several such forms, with | between them"
                 )
             object.__setattr__(self, "integer", True)  # whole seconds
         if self.decimals is not None and (

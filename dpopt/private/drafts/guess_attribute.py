@@ -26,39 +26,16 @@ if TYPE_CHECKING:
 
 _TOKENS_AMONG_NUMBERS = ("?", "NA", "N", "N/A", "NULL", "null", "None", "none", "#N/A", "-", ".")
 _TOKENS_AMONG_TEXTS = ("?", "NA")
-_PAIRS = frozenset(
-    (no, yes)
-    for no, yes in zip(
-        [
-            "no",
-            "n",
-            "f",
-            "false",
-            "nein",
-            "nee",
-            "n",
-            "non",
-            "n",
-            "no",
-            "no",
-            "não",
-            "nie",
-            "nej",
-            "off",
-            "0",
-        ],
-        ["yes", "y", "t", "true", "ja", "ja", "j", "oui", "o", "si", "sí", "sim", "tak", "ja", "on", "1"],
-        strict=True,
-    )
+_ANSWERS = (
+    "no/yes n/y f/t false/true nein/ja nee/ja n/j non/oui n/o no/si no/sí não/sim nie/tak nej/ja off/on 0/1"
 )
+_PAIRS = frozenset(tuple(pair.split("/")) for pair in _ANSWERS.split())
 _IDENTIFIER_SHARE = 0.9  # different values per row from which texts or numbers are taken for identifiers ...
 _IDENTIFIERS = 13  # ... where there are so many of them
 _FEW = 31  # most whole numbers, or fractions, that are categories whatever the number of bins ...
 _ROWS_PER_VALUE = 10  # ... where each of them has so many rows on average
-_ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
-    50,
-    0.5,
-)  # rows of a code on average, and the share of a range that codes fill at most
+_ROWS_OF_A_CODE = 50  # on average
+_CODES_OF_A_RANGE = 0.5  # the share that codes fill at most
 _FEW_FRACTIONS = 10  # most fractions that are categories, such as doses ...
 _ROWS_PER_FRACTION = 4  # ... where each has so many rows on average
 _APART = 0.01  # share of the rows at either end that does not decide whether numbers are codes
@@ -99,10 +76,8 @@ _POSTAL_NAME = re.compile(
     r"(^|[\W_])(plz|postleitzahl|post(al)?[ _-]?codes?|postnr|zip)([\W_]|$|code)", re.IGNORECASE
 )
 _POSTAL, _LONGEST_POSTAL = re.compile(r"[0-9]{5}"), 3
-_ROWS_PER_GROUP, _MOST_GROUPS = (
-    20,
-    1_000,
-)  # rows that a group of codes has on average at least, and groups at most
+_ROWS_PER_GROUP = 20  # that a group of codes has on average at least
+_MOST_GROUPS = 1_000
 _ALL_NINES = re.compile(r"9{2,}")
 
 
@@ -215,7 +190,9 @@ def _dates(
         check.insert(0, f"years of two digits are taken to be {CENTURY} to {CENTURY + 99}")
     if OR in form:
         written = _in_words(forms_of(form)[0])
-        check.insert(0, f"each is cut off to {written} and written so; for another, put its form first in 'format'")
+        check.insert(
+            0, f"each is cut off to {written} and written so; for another, put its form first in 'format'"
+        )
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
@@ -233,7 +210,9 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
         missing: str | None = ""
     else:
         others = [text for text in texts if text != "NA"]
-        is_code = len(others) > 2 and all(map(_CODE_OF_TWO.fullmatch, others))  # such as continents: AF, EU, NA
+        is_code = len(others) > 2 and all(
+            map(_CODE_OF_TWO.fullmatch, others)
+        )  # such as continents: AF, EU, NA
         missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts and not is_code), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:

@@ -41,9 +41,8 @@ def guess_reading(paths: Sequence[Path], given: TableReading) -> TableReading:
     """
     path = paths[0]
     packed = is_packed(path, public_start=given.column_names is None)
-    found = given
     encoding = given.encoding or _encoding(paths, public_start=given.column_names is None)
-    found = replace(found, encoding=encoding)
+    found = replace(given, encoding=encoding)
     text = _beginning(path, encoding, packed=packed)
     if given.separator is None:
         separator = _separator(text)
@@ -52,12 +51,8 @@ def guess_reading(paths: Sequence[Path], given: TableReading) -> TableReading:
     if sign is None or len(sign) > 1:
         return found
     rows = list(_rows(text, sign))
-    if (
-        given.quotes is not False
-        and given.multiline is None
-        and '"' in text
-        and any("\n" in cell for row in rows for cell in row)
-    ):
+    torn = '"' in text and any("\n" in cell for row in rows for cell in row)
+    if torn and given.quotes is not False and given.multiline is None:
         found = replace(found, multiline=True)
     if given.decimal is None and given.thousands is None:
         decimal, thousands = _marks(rows[1:])
@@ -93,7 +88,7 @@ def _encoding(paths: Sequence[Path], *, public_start: bool) -> str:
     held, foreign, odd, western = b"", 0, 0, True
     for block in blocks():
         western = western and not _UNDEFINED.search(block)
-        whole, newline, held = (held + block).rpartition(b"\n")
+        whole, _, held = (held + block).rpartition(b"\n")
         if not whole.isascii():
             lines = [line for line in whole.split(b"\n") if not line.isascii()]
             foreign += len(lines)
@@ -114,7 +109,8 @@ def _beginning(path: Path, encoding: str, *, packed: bool) -> str:
 
 def _rows(text: str, sign: str) -> Iterator[list[str]]:
     try:
-        yield from (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign, skipinitialspace=True) if row)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=sign, skipinitialspace=True)
+        yield from filter(None, lines)
     except csv.Error:
         return
 

@@ -45,13 +45,12 @@ _BASKETS = (
     "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
     "--binary-columns, with --layout baskets"
 )
-_MALFORMED_SHARE = 0.02
-"""Of the rows, the share that may be malformed in a table that is drafted all the same."""
+_MALFORMED_SHARE = 0.02  # of rows in a table that is drafted all the same
 _OF_MALFORMED = (
-    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out under "
-    "drop, and under other counts each as a record of buckets"
+    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out "
+    "under drop, and under other counts each as a record of buckets"
 )
-_FEWEST_BLANKS = 5
+_FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 _EXAMPLES = 3
 _LONGEST = 24  # characters of an example
@@ -306,18 +305,8 @@ def infer_schema(
         source = open_table(table, how)
     from_file = isinstance(table, str | os.PathLike) and how.column_names is None
     single = source.names[0] if from_file and len(source.names) == 1 else None
-    counts = [_ValueCounts(name) for name in source.names]
-    usable, malformed = _usable(source), 0
-    for index, array in source.pieces(usable, progress):
-        if source.nulls_are_malformed:
-            malformed += array.null_count if index == 0 else 0
-            array = array.drop_null()
-        counts[usable[index]].add(array)
-    faults, rows = source.faults(), max([column.rows for column in counts], default=0)
-    if faults and malformed > _MALFORMED_SHARE * rows:
-        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
-    if usable and rows == 0:
-        raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
+    counts, faults = _counted(source, progress)
+    rows = max([column.rows for column in counts.values()], default=0)
     notes = [
         *(f"{source.title}: {fault}\n  {_OF_MALFORMED}" for fault in faults),
         *_notes_on(source),
@@ -325,12 +314,12 @@ def infer_schema(
     ]
     limits = Limits(bins, max_values, source.decimal, tuple(source.names))
     attributes, reviews = [], []
-    for place, column in enumerate(counts):
-        if place not in usable:
-            why = "several columns have its name" if column.name else "it has no name"
-            reviews.append(ColumnReview(column.name, _LEFT_OUT, 0, 0, "", "", f"{why}: rename it to use it"))
+    for place, name in enumerate(source.names):
+        if place not in counts:
+            why = "several columns have its name" if name else "it has no name"
+            reviews.append(ColumnReview(name, _LEFT_OUT, 0, 0, "", "", why))
             continue
-        values = column.result(getattr(source, "labels", {}).get(column.name, {}))
+        values = counts[place].result(getattr(source, "labels", {}).get(name, {}))
         guess = guess_attribute(values, limits)
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
@@ -387,6 +376,22 @@ def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
     return guess_reading(source.files, given)
 
 
+def _counted(source: TableSource, progress: Progress | None) -> tuple[dict[int, _ValueCounts], list[str]]:
+    """Return the values of each usable column, without those of malformed rows, and what is said of these if they are few."""
+    places, malformed = _usable(source), 0
+    counts = {place: _ValueCounts(source.names[place]) for place in places}
+    for index, array in source.pieces(places, progress):
+        if source.nulls_are_malformed:
+            malformed += array.null_count if index == 0 else 0
+        counts[places[index]].add(array.drop_null() if source.nulls_are_malformed else array)
+    faults = source.faults()
+    if faults and malformed > _MALFORMED_SHARE * counts[places[0]].rows:
+        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
+    if places and counts[places[0]].rows == 0:
+        raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
+    return counts, faults
+
+
 def _usable(source: TableSource) -> list[int]:
     """Return where columns are that have a name of their own."""
     times = Counter(source.names)
@@ -397,18 +402,15 @@ def _has_blanks(source: TableSource) -> bool:
     """Return whether names of columns have blanks around them, or some texts of a column in the first rows."""
     import pyarrow.compute as pc
 
-    if any(name != name.strip(BLANKS) for name in source.names):
-        return True
-    usable = _usable(source)
-    for index, array in source.pieces(usable, None):
+    places, found = _usable(source), any(name != name.strip(BLANKS) for name in source.names)
+    for index, array in source.pieces(places, None):
         texts = array.dictionary_decode() if hasattr(array, "dictionary") else array
         plain = trimmed(texts)
         blanks = 0 if plain is texts else pc.sum(pc.not_equal(plain, texts)).as_py() or 0
-        if blanks >= min(_FEWEST_BLANKS, max(len(array) / 2, 1)):
-            return True
-        if len(array) and index == len(usable) - 1:
+        found = found or blanks >= min(_FEWEST_BLANKS, max(len(array) / 2, 1))
+        if found or (len(array) and index == len(places) - 1):
             break
-    return False
+    return found
 
 
 def _notes_on(source: TableSource) -> list[str]:

@@ -37,8 +37,8 @@ class ColumnEncoder:
     attribute
         What the schema declares of the column.
     policy
-        What happens to what has no code: with OTHER it goes to the bucket, if there is one; with DROP `add` tells its rows; else it is collected
-        in `problems`.
+        What happens to what has no code: with OTHER it goes to a bucket that is declared; with DROP `add` tells its rows;
+        else it is collected in `problems`.
     nulls_are_malformed
         Whether a null is a row that cannot be read, and no missing value.
     decimal

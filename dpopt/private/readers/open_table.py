@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -51,7 +52,9 @@ class WorkbookSource(MemorySource):
         What the owner should know of how it is read; names of sheets only.
     """
 
-    def __init__(self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool, trim: bool) -> None:
+    def __init__(
+        self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool, trim: bool
+    ) -> None:
         self.labels: Mapping[str, Mapping[str, str]] = {}
         self.notes: tuple[str, ...] = ()
         if path.suffix.lower() in EXCEL:
@@ -118,22 +121,15 @@ def _table(names: Sequence[str], columns: Iterable[Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=list(names))
 
 
-class _reading:  # noqa: N801  # used like a function
-    """Turns whatever the library of a format raises into one refusal of the whole file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, FileNotFoundError):
-            raise PrivateDataError(f"there is no file {str(self._path)!r}") from None
-        if isinstance(problem, Exception):
-            raise PrivateDataError(
-                f"{self._path.name} cannot be read: {problem}; save the table as CSV"
-            ) from problem
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever the library of a format raises into one refusal of the whole file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise PrivateDataError(f"there is no file {str(path)!r}") from None
+    except Exception as problem:
+        raise PrivateDataError(f"{path.name} cannot be read: {problem}; save the table as CSV") from problem
 
 
 def _not_installed(path: Path, library: str, extra: str) -> PrivateDataError:

@@ -105,7 +105,7 @@ class ParquetSource:
         """Return the file and the row in it (from 1) where there are several files."""
         if len(self._paths) == 1:
             return {}
-        ends = np.cumsum([_rows_of(path) for path in self._paths])
+        ends = np.cumsum([sum(_rows_of_groups(path)) for path in self._paths])
         places = {}
         for row in rows:
             number = int(np.searchsorted(ends, row, side="right"))
@@ -147,10 +147,6 @@ class ParquetSource:
                 f"{path.name} lacks the column {shown(absent[0])}, which {self._paths[0].name} has; all files in "
                 "the folder need the same columns"
             )
-
-
-def _rows_of(path: Path) -> int:
-    return sum(_rows_of_groups(path))
 
 
 def _rows_of_groups(path: Path) -> list[int]:

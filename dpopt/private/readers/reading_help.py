@@ -29,7 +29,7 @@ THOUSANDS = (
     "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe; '' for nothing. If left out: "
     "as the schema says."
 )
-TRIM = "Blanks around values and names of columns are left out (not in quotes). If left out: as the schema says, else they stay."
+TRIM = "Blanks around values and names of columns are left out, but in quotes. If left out: as the schema says, else they stay."
 ENCODING = (
     "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...). If left out: as the "
     "schema says, else utf-8."

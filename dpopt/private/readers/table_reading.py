@@ -27,7 +27,7 @@ class OnInvalid(enum.Flag):
 
     ERROR = 0
     CLIP = enum.auto()  # a number outside the range goes to the nearest bin
-    OTHER = enum.auto()  # what does not fit an attribute goes to its bucket (`Attribute.other_code`), if it has one
+    OTHER = enum.auto()  # what does not fit an attribute goes to its bucket (`Attribute.other_code`)
     DROP = enum.auto()  # a record with a value that does not fit is not counted
 
     @property
@@ -297,8 +297,8 @@ class TableReading:
             self._check_wide()
         elif OnInvalid.OTHER in self.repairs and all(one.other_code is None for one in schema.attributes):
             raise PlanError(
-                "--on-invalid other: no attribute has a bucket for what does not fit. Declare in the schema 'other' (one of the "
-                "values, or a number within the range) or 'missing' for some of them, or use --on-invalid drop"
+                "--on-invalid other: no attribute has a bucket for what does not fit. Declare in the schema 'other' (one of "
+                "the values, or a number within the range) or 'missing' for some of them, or use --on-invalid drop"
             )
 
     def is_total_for(self, schema: Schema) -> bool:

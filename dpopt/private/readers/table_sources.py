@@ -278,11 +278,8 @@ def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
-        numbers = all(re.fullmatch(r"[+-]?[0-9.,]+", name.strip()) for name in repeated)
-        what = "if the first line is a record already, add a line of names; else " if numbers else ""
         raise PrivateDataError(
-            f"names of columns occur more than once in {title}: {listed}; {what}rename or remove columns, so that names "
-            "are unique"
+            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names are unique"
         )
     return tuple(names)
 
@@ -323,6 +320,10 @@ def _remedy(names: Sequence[str], wanted: int) -> str:
         for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas")):
             if sign in names[0]:
                 return f"the columns seem to be separated by {word}; say so by --separator, or under 'reading' in the schema"
+    if all(re.fullmatch(r"[+-]?[0-9.,]+", name.strip()) for name in names):
+        return (
+            "if the first line is a record already, add a line of names; else rename the columns of the table"
+        )
     if len(names) == wanted:
         return (
             "rename the columns; or, if the table has no header line, give the names of its columns in order"
