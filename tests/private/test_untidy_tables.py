@@ -123,7 +123,12 @@ def test_blanks_around_values_are_left_out_as_drafted(
     draft = infer_schema(table)
     age, job, pay = draft.schema.attributes
     assert draft.schema.names == ("age", "job", "pay")
-    assert (age.kind, job.values, job.missing, pay.kind) == ("numeric", ("Private",), "?", "numeric")
+    assert (age.kind.value, job.values, job.missing, pay.kind.value) == (
+        "numeric",
+        ("Private",),
+        "?",
+        "numeric",
+    )
     assert dict(draft.schema.reading)["trim"] is True
     found = check_engines(table, declared(draft), workers)
     assert found[age.size : age.size + job.size] == [30, 30]
