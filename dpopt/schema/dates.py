@@ -25,8 +25,7 @@ _PARTS = {
     "p": r"(?i:[ap]\.?m\.?)",
 }
 _ORDER, _CLOCK, _SAME = "YmdHMSf", "HMSf", {"y": "Y", "b": "m", "B": "m", "I": "H"}
-OR = "|"
-"""Stands between forms of which each date has one. Dates are written in the first form, and cut off to what it holds."""
+OR = "|"  # between forms of which each date has one; dates are cut off to what the first one holds, and written in it
 CENTURY = 1930
 """The year that the first of the years of two digits stands for: 30 is 1930, and 29 is 2029."""
 UNITS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
@@ -41,9 +40,8 @@ def date_pattern(form: str) -> str | None:
     """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
 
     A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it; or a time
-    of day from %H on. %y, two digits from 1930 on, may stand for %Y; %b (Jan) or %B (January) for %m; %I and %p (AM, PM) for %H.
-    Every other sign but | (`OR`) stands for itself. Where digits follow digits with nothing between them, each part has all
-    of its digits.
+    of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p (PM) for %H. Every
+    other sign but | (`OR`) stands for itself. Where digits follow digits with nothing between, each part has all of its digits.
     """
     parts = re.split(r"%(.)", form)
     named = [_SAME.get(part, part) for part in parts[1::2] if part != "p"]

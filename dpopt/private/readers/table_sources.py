@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 2**17
 """Rows that are encoded at a time, where the source lets one choose."""
-BLANKS = " \t\r\v\f"
-"""What is left out around texts where they are trimmed."""
+BLANKS = " \t\r\v\f"  # left out around texts where they are trimmed
 
 
 class TableSource(Protocol):
