@@ -40,8 +40,8 @@ def date_pattern(form: str) -> str | None:
     """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
 
     A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it; or a time
-    of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p (PM) for %H. Every
-    other sign but | (`OR`) stands for itself. Where digits follow digits with nothing between, each part has all of its digits.
+    of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p (PM) for %H.
+    Other signs but | stand for themselves. Where digits follow digits with nothing between, each part has all of its digits.
     """
     parts = re.split(r"%(.)", form)
     named = [_SAME.get(part, part) for part in parts[1::2] if part != "p"]

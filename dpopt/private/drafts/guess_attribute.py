@@ -209,10 +209,7 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     if column.missing_rows or "" in texts:
         missing: str | None = ""
     else:
-        others = [text for text in texts if text != "NA"]
-        is_code = len(others) > 2 and all(
-            map(_CODE_OF_TWO.fullmatch, others)
-        )  # such as continents: AF, EU, NA
+        is_code = len(texts) > 3 and all(map(_CODE_OF_TWO.fullmatch, texts))  # such as AF, EU, NA
         missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts and not is_code), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
