@@ -109,8 +109,8 @@ def date_number(text: str, form: str) -> float:
             raise ValueError(text)
         found["H"] = found["H"] % 12 + 12 * (half[0] in "pP")
     given = [found.get(part, {"Y": 1970, "m": 1, "d": 1}.get(part, 0)) for part in _ORDER.removesuffix("f")]
-    number = (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]  # six numbers
-    return number if len(forms) == 1 else float(cut_off(np.array([number]), form)[0])
+    seconds = (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]  # six numbers
+    return seconds if len(forms) == 1 else float(cut_off(np.array([seconds]), form)[0])
 
 
 def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:

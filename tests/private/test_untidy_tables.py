@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from dpopt.queries import parse_workload
 from dpopt.schema import Attribute, AttributeKind, Schema
 from dpopt.schema.dates import date_number, date_pattern, date_text, forms_of
 
-Cells = list[tuple[str, ...]]
+Cells = Sequence[tuple[str, ...]]
 
 
 def _text(name: str, sign: str = ",") -> Callable[[Path, Cells], AnyTable]:
@@ -87,7 +87,8 @@ def workers() -> Iterator[DaskWorkers]:
 
 def counts_of(dataset: object, schema: Schema) -> list[int]:
     workload = parse_workload("marginals:1", schema)
-    return exact_counts(dataset, workload.marginals).tolist()  # type: ignore[arg-type]
+    counts: list[int] = exact_counts(dataset, workload.marginals).tolist()  # type: ignore[arg-type]
+    return counts
 
 
 def declared(draft: SchemaDraft) -> Schema:

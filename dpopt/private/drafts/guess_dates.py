@@ -89,7 +89,8 @@ def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dat
     """Return the forms of which each text has one, the coarsest first; None where days and months could be confused."""
     import pyarrow as pa
 
-    chosen, rest = [], texts
+    chosen: list[str] = []
+    rest = texts
     while found and len(chosen) < _MOST_FORMS:
         form, _, readable = max(found, key=lambda one: np.count_nonzero(one[2]))
         chosen.append(form)
