@@ -105,6 +105,7 @@ class ReadingKeywords(TypedDict, total=False):
     person: str | None
     rows_per_person: int | None
     thousands: str | None
+    trim: bool | None
 
 
 class AlgorithmKeywords(TypedDict, total=False):

@@ -73,6 +73,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "encoding",
         "multiline",
         "quotes",
+        "trim",
         "no_header",
     ),
     "Persons with several rows": ("person", "rows_per_person"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import sys
 from contextlib import suppress
@@ -44,7 +45,11 @@ def main() -> NoReturn:
 
     A crash leaves no image of the memory, which may hold the table, on the disk. The process ends without taking the
     interpreter down piece by piece: idle threads of Arrow, which reads tables, can abort it there, after all work is done.
+    Letters that a terminal or a redirected output cannot encode are shown as escapes.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     listen()
     write_no_memory_to_disk()
     code = 0

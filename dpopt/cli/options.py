@@ -80,6 +80,7 @@ ThousandsOption = Annotated[str | None, help_of.THOUSANDS]
 EncodingOption = Annotated[str | None, help_of.ENCODING]
 MultilineOption = Annotated[bool | None, help_of.MULTILINE]
 QuotesOption = Annotated[bool | None, help_of.QUOTES]
+TrimOption = Annotated[bool | None, help_of.TRIM]
 BudgetOption = Annotated[
     Path | None,
     "The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",
@@ -113,6 +114,7 @@ class TextOptions:
     encoding: EncodingOption = None
     multiline: MultilineOption = None
     quotes: QuotesOption = None
+    trim: TrimOption = None
 
     def text(self, on_invalid: str = "error") -> TableReading:
         """Return what the options say, and what is done with what does not fit.
@@ -131,6 +133,7 @@ class TextOptions:
             decimal=self.decimal,
             thousands=self.thousands,
             encoding=self.encoding,
+            trim=self.trim,
             on_invalid=on_invalid,
         )
 

@@ -12,7 +12,16 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types, plain
 from dpopt.errors import SchemaError
-from dpopt.schema.dates import NANOSECONDS, UNITS, Seconds, cut_off, date_number, date_pattern, date_text
+from dpopt.schema.dates import (
+    NANOSECONDS,
+    UNITS,
+    Seconds,
+    cut_off,
+    date_number,
+    date_pattern,
+    date_text,
+    forms_of,
+)
 
 Value = str | int | float | bool
 LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
@@ -63,8 +72,9 @@ class Attribute:
         The codes that can occur, as far as is publicly known. None: nothing is declared.
     date_format
         Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (all
-        parts: `dpopt.schema.dates`). Edges, representatives and `other` are given as such texts, never as bare numbers, and
-        kept as seconds since the beginning of 1970.
+        parts: `dpopt.schema.dates`); of several forms with | between them, as "%Y|%Y-%m-%d", written in the first. Edges,
+        representatives and `other` are given as such texts, never as bare numbers, and kept as seconds since the beginning of
+        1970.
     prefix
         Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
         value "I21".
@@ -255,10 +265,11 @@ class Attribute:
         if self.date_format is not None:
             if self.kind is not AttributeKind.NUMERIC:
                 raise self._refusal(f"a form of dates belongs to numeric, not to {self.kind.value}")
-            if not isinstance(self.date_format, str) or date_pattern(self.date_format) is None:
+            if not isinstance(self.date_format, str) or None in map(date_pattern, forms_of(self.date_format)):
                 raise self._refusal(
                     f"the form of its dates is {self.date_format!r}; expected one such as '%Y-%m-%d' or '%d-%m-%Y %H:%M', with "
-                    "%Y (or %y) and any of %m (or %b, %B), %d, %H, %M, %S, %f in use, none without those before it"
+                    "%Y (or %y) and any of %m (or %b, %B), %d, %H (or %I with %p), %M, %S, %f in use, none without those "
+                    "before it; a time of day from %H on; or several such forms, with | between them"
                 )
             object.__setattr__(self, "integer", True)  # whole seconds
         if self.decimals is not None and (

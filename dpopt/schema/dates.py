@@ -18,13 +18,15 @@ _MONTHS = (
 MONTHS = {"B": tuple(month.lower() for month in _MONTHS), "b": tuple(month[:3].lower() for month in _MONTHS)}
 """Names of months in small letters, by the part of a format: %B for whole ones, %b for their first three letters."""
 _PARTS = {
-    **dict.fromkeys("mdH", r"\d{1,2}"),
+    **dict.fromkeys("mdHI", r"\d{1,2}"),
     **dict.fromkeys("yMS", r"\d{2}"),
     **{part: f"(?i:{'|'.join(names)})" for part, names in MONTHS.items()},
     "Y": r"\d{4}",
     "f": r"\d{1,9}",
+    "p": r"(?i:[ap]\.?m\.?)",
 }
-_ORDER, _SAME = "YmdHMSf", {"y": "Y", "b": "m", "B": "m"}
+_ORDER, _CLOCK, _SAME = "YmdHMSf", "HMSf", {"y": "Y", "b": "m", "B": "m", "I": "H"}
+OR = "|"  # between forms of which each date has one; dates are cut off to what the first one holds, and written in it
 CENTURY = 1930
 """The year that the first of the years of two digits stands for: 30 is 1930, and 29 is 2029."""
 UNITS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
@@ -51,40 +53,50 @@ class Seconds(float):
 def date_pattern(form: str) -> str | None:
     """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
 
-    A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it. %y, two
-    digits from 1930 on, may stand for %Y; %b (Jan) or %B (January) for %m. Every other sign stands for itself. Where digits
-    follow digits with nothing between them, each part has all of its digits.
+    A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it; or a time
+    of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p (PM) for %H.
+    Other signs but | stand for themselves. Where digits follow digits with nothing between, each part has all of its digits.
     """
     parts = re.split(r"%(.)", form)
-    named = [_SAME.get(part, part) for part in parts[1::2]]
+    named = [_SAME.get(part, part) for part in parts[1::2] if part != "p"]
     found = "".join(part for part in _ORDER if part in named)
     if (
         sorted(named) != sorted(found)
         or not found
-        or not _ORDER.startswith(found)
+        or not (_ORDER.startswith(found) or _CLOCK.startswith(found))
+        or not form.count("%I") == form.count("%p") <= 1
         or "%" in "".join(parts[::2])
+        or OR in form
     ):
         return None
     pieces = [
         rf"(?P<{part}>{_PARTS[part]})" if place % 2 else re.escape(part) for place, part in enumerate(parts)
     ]
-    if re.search("%[^bB]%[^bB]", form):  # nothing divides their digits: "1112024" may be two days
+    if re.search("%[^bBp]%[^bBp]", form):  # nothing divides their digits: "1112024" may be two days
         pieces = [piece.replace("{1,2}", "{2}") for piece in pieces]
     return "^" + "".join(pieces) + "$"
 
 
+def forms_of(form: str) -> tuple[str, ...]:
+    """Return the forms that dates may have; the first is the one in which they are written."""
+    return tuple(form.split(OR))
+
+
 def first_and_last(form: str) -> tuple[float, float]:
     """Return the first and the last second that a format can write."""
+    form = forms_of(form)[0]
+    if "%y" not in form.lower():
+        return 0.0, 86399.0
     return (_FIRST_OF_CENTURY, _LAST_OF_CENTURY) if "%y" in form else (FIRST, LAST)
 
 
 def has_time(form: str) -> bool:
     """Return whether a format holds hours."""
-    return "%H" in form
+    return re.search("%[HI]", forms_of(form)[0]) is not None
 
 
 def date_number(text: object, form: str) -> Seconds:
-    """Return the seconds of a text in a format, since 1970-01-01 00:00.
+    """Return the seconds of a text in a format, since 1970-01-01 00:00; of several in the first that it has.
 
     Raises
     ------
@@ -93,18 +105,26 @@ def date_number(text: object, form: str) -> Seconds:
 
     Examples
     --------
-    >>> date_number("02-01-1970", "%d-%m-%Y")
-    86400.0
+    >>> date_number("02-01-1970", "%d-%m-%Y"), date_number("1970-01-02 03:00 PM", "%Y|%Y-%m-%d %I:%M %p")
+    (86400.0, 0.0)
     """
-    match = re.fullmatch(date_pattern(form) or "$^", text, re.ASCII) if isinstance(text, str) else None
-    if match is not None:
-        found = {}
-        for part, text_of in match.groupdict().items():
-            number = MONTHS[part].index(text_of.lower()) + 1 if part in MONTHS else int(text_of)
-            found[_SAME.get(part, part)] = CENTURY + (number - CENTURY) % 100 if part == "y" else number
-        given = [found.get(part, 1 if part in "md" else 0) for part in _ORDER.removesuffix("f")]
+    forms, found = forms_of(form), {}
+    patterns = (date_pattern(one) or "$^" for one in forms) if isinstance(text, str) else ()
+    match = next(filter(None, (re.fullmatch(pattern, str(text), re.ASCII) for pattern in patterns)), None)
+    parts = {} if match is None else match.groupdict()
+    half = parts.pop("p", None)
+    for part, text_of in parts.items():
+        number = MONTHS[part].index(text_of.lower()) + 1 if part in MONTHS else int(text_of)
+        found[_SAME.get(part, part)] = CENTURY + (number - CENTURY) % 100 if part == "y" else number
+    if match is not None and (half is None or 1 <= found["H"] <= 12):
+        if half is not None:
+            found["H"] = found["H"] % 12 + 12 * (half[0] in "pP")
+        given = [
+            found.get(part, {"Y": 1970, "m": 1, "d": 1}.get(part, 0)) for part in _ORDER.removesuffix("f")
+        ]
         with suppress(ValueError):  # no such day, or time
-            return Seconds((dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds())  # type: ignore[misc,arg-type]
+            seconds = (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]
+            return Seconds(seconds if len(forms) == 1 else cut_off(np.array([seconds]), form)[0])
     raise ValueError(f"{text!r} is no date in the form {form!r}, such as {date_text(_EXAMPLE, form)!r}")
 
 
@@ -116,7 +136,7 @@ def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:
     >>> cut_off(np.array([86400.0 + 3600, np.nan]), "%d-%m-%Y")
     array([86400.,    nan])
     """
-    parts = [_SAME.get(part, part) for part in re.findall("%(.)", form)]
+    parts = [_SAME.get(part, part) for part in re.findall("%([^p])", forms_of(form)[0])]
     unit = dict(zip(_ORDER, "YMDhmss", strict=True))[max(parts, key=_ORDER.index)]
     given, found = ~np.isnan(numbers), numbers.copy()
     moments = np.floor(numbers[given]).astype(np.int64).astype("datetime64[s]").astype(f"datetime64[{unit}]")
@@ -136,4 +156,5 @@ def date_text(number: float, form: str) -> str:
     values = {"Y": f"{moment.year:04d}", "m": f"{moment.month:02d}", "d": f"{moment.day:02d}"}
     values |= {"H": f"{moment.hour:02d}", "M": f"{moment.minute:02d}", "S": f"{moment.second:02d}"}
     values |= {"y": values["Y"][-2:], "f": "000", "B": (month := _MONTHS[moment.month - 1]), "b": month[:3]}
-    return re.sub(r"%(.)", lambda found: values[found[1]], form)
+    values |= {"I": f"{(moment.hour - 1) % 12 + 1:02d}", "p": "PM" if moment.hour >= 12 else "AM"}
+    return re.sub(r"%(.)", lambda found: values[found[1]], forms_of(form)[0])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
-from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, first_and_last
+from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, first_and_last, forms_of
 
 _Numbers = NDArray[np.float64]
 _FINEST = {"%S": "seconds", "%M": "minutes", "%H": "hours", "%d": "days"}
@@ -124,7 +124,7 @@ def _number(text: str | None, form: str | None) -> float:
 
 def finest_unit(form: str) -> str | None:
     """Return the unit that dates of a form tell apart; None if they name no days."""
-    return next((unit for part, unit in _FINEST.items() if part in form), None)
+    return next((unit for part, unit in _FINEST.items() if part in forms_of(form)[0]), None)
 
 
 def length(since: _Numbers, until: _Numbers, form: str | None, unit: str | None) -> _Numbers:

@@ -45,7 +45,7 @@ from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 __all__ = ["LARGEST_SIZE", "Attribute", "AttributeKind", "Schema", "Value", "number_text", "value_text"]
 
 SCHEMA_VERSION = 1
-READING_KEYS = ("separator", "decimal", "thousands", "encoding", "quotes", "multiline")
+READING_KEYS = ("separator", "decimal", "thousands", "encoding", "quotes", "multiline", "trim")
 """What a schema may say of how its tables are written."""
 
 

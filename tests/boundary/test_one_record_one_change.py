@@ -188,6 +188,11 @@ TEXT_READERS: dict[str, TextReader] = {
     "blanks": _csv(reading={"separator": "blanks"}),
     "no quotes": _csv(reading={"separator": ";", "quotes": False}),
     "one column": _csv(header=b"a\n"),
+    "columns without names": _csv(header=b",\n"),
+    "columns of one name": _csv("t.csv.gz", header=b"a,a\n"),
+    "trimmed": _csv(header=b" a , b\n", reading={"trim": True}),
+    "trimmed, gzip without header": _csv("t.csv.gz", reading={"trim": True, "separator": "tab"}),
+    "trimmed, one column": _csv(header=b" a\n", reading={"trim": True}),
     "UTF-16": _utf16,
     "folder": _csv_folder,
     "parts of the Dask engine": _csv_parts,
@@ -229,14 +234,15 @@ def test_lines_of_text_are_read_one_by_one(name: str, pair: tuple[Records, Recor
 
 @pytest.mark.parametrize("separator", [",", "blanks", "::"])
 @pytest.mark.parametrize("names", [("a",), NAMES])
+@pytest.mark.parametrize("trim", [False, True])
 @EXAMPLES
 @given(records=st.lists(HOSTILE, max_size=6))
 @example(records=[b"", b"a b,c", b" ", b"\t", b"\xef\xbb\xbf", b""])
 def test_every_line_is_a_row_where_the_reading_is_total(
-    separator: str, names: tuple[str, ...], records: Records
+    separator: str, names: tuple[str, ...], trim: bool, records: Records
 ) -> None:
     """Replacing the content of a line changes no number of records, which replace-one publishes."""
-    how = TableReading(column_names=names, separator=separator, on_invalid=OnInvalid.OTHER)
+    how = TableReading(column_names=names, separator=separator, on_invalid=OnInvalid.OTHER, trim=trim)
     with tempfile.TemporaryDirectory() as name:
         source = open_table(written(Path(name) / "t.csv", lines(records)), how)
         assert rows_of(source).total() == len(records)
@@ -321,13 +327,15 @@ def _spss(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
 
 
 @pytest.mark.parametrize("make", [_frame, _categories, _arrow, _parquet, _workbook, _spss])
+@pytest.mark.parametrize("trim", [False, True])
 @EXAMPLES
 @given(pair=neighbours(st.tuples(VALUES, VALUES), 2))
 def test_values_of_tables_are_read_one_by_one(
-    make: Callable[..., AnyTable], pair: tuple[list[object], list[object]]
+    make: Callable[..., AnyTable], trim: bool, pair: tuple[list[object], list[object]]
 ) -> None:
+    how = TableReading(trim=trim)
     with tempfile.TemporaryDirectory() as name:
-        found = [rows_of(open_table(make(Path(name), records))) for records in pair]
+        found = [rows_of(open_table(make(Path(name), records), how)) for records in pair]
     assert distance(*found) <= 1
 
 
@@ -375,6 +383,19 @@ LENGTHS = Schema(
         Attribute("b", AttributeKind.NUMERIC, edges=(0, 1, 2), missing="null", after="a"),
     )
 )
+FORMS = Schema(
+    (
+        Attribute(
+            "a",
+            AttributeKind.NUMERIC,
+            edges=("2023", "2024", "2025"),
+            missing="NA",
+            date_format="%Y|%Y-%m|%d.%m.%y",
+        ),  # type: ignore[arg-type]
+        Attribute("b", AttributeKind.NUMERIC, edges=("12 AM", "6 AM", "10 PM"), date_format="%I %p|%H:%M"),  # type: ignore[arg-type]
+    )
+)
+ONE_BUCKET = Schema((SCHEMA.attributes[0], Attribute("b", AttributeKind.NUMERIC, edges=(0, 1, 2, 3))))
 FAMILY = ListFamily(("x1", "x2"), 2, RowKind.DISJUNCTIONS, 1)
 
 
@@ -439,6 +460,8 @@ REFUSING: dict[str, tuple[TextReader, int]] = {
     "csv, drop": (_encoded(SCHEMA, OnInvalid.DROP), 1),
     "lengths, drop": (_encoded(LENGTHS, OnInvalid.DROP), 1),
     "lengths, other": (_encoded(LENGTHS, OnInvalid.OTHER), 1),
+    "forms of dates, drop": (_encoded(FORMS, OnInvalid.DROP), 1),
+    "a bucket of one column": (_encoded(ONE_BUCKET, OnInvalid.OTHER), 1),
     "baskets, other": (_wide("t.txt", layout="baskets", on_invalid=OnInvalid.OTHER), 1),
     "pairs, other": (_wide("t.txt", layout="pairs", header=False, on_invalid=OnInvalid.OTHER), 2),
     # One line changes one user: the old one goes, and the new one comes. A line that is changed may leave one user for another.
@@ -455,7 +478,10 @@ REFUSING: dict[str, tuple[TextReader, int]] = {
     "lists of rules": (_lists, 1),
 }
 FITTING = st.sampled_from(
-    [*b'0,1 1,2 p,0.5 NA,null 3 "1",2 x1 x1|!x2 #'.split(), b"0 1 2", b"1 2", b"", b"u 9 1"]
+    [
+        *b'0,1 1,2 p,0.5 NA,null 3 "1",2 x1 x1|!x2 # 2023-05,23:59'.split(),
+        *[b"0 1 2", b"1 2", b"", b"u 9 1", b"2024,9 am", b"01.02.24,6 AM"],
+    ]
 )
 
 

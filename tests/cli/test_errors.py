@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -250,3 +251,40 @@ def test_a_reader_that_goes_away_is_no_error_worth_a_traceback(tmp_path: Path) -
     os.close(write_end)
     assert "Traceback" not in done.stderr
     assert done.returncode != 0
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_outputs_that_cannot_encode_a_name_show_escapes(tmp_path: Path, encoding: str) -> None:
+    """Tables, lines, progress and errors of every command; files are UTF-8 all the same."""
+    towns = ["北京", "上海", "广州"]
+    table, draft, out = tmp_path / "t.csv", tmp_path / "草稿.json", tmp_path / "out"
+    table.write_text(
+        "城市,n\n" + "".join(f"{towns[row % 3]},{row % 40}\n" for row in range(400)), encoding="utf-8"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+        found = subprocess.run(
+            [*COMMAND, *map(str, arguments)], env=environment, capture_output=True, check=False, timeout=300
+        )
+        assert b"internal error" not in found.stderr, found.stderr
+        assert b"Traceback" not in found.stderr, found.stderr
+        found.stdout.decode(encoding)
+        return found
+
+    drafted = run("schema", "infer", table, "-o", draft)
+    assert drafted.returncode == 0
+    assert b"\\u57ce\\u5e02" in drafted.stdout
+    schema = json.loads(draft.read_text(encoding="utf-8"))
+    assert set(schema["attributes"][0]["values"]) == set(towns)
+    draft.write_text(json.dumps(schema | {"draft": False}, ensure_ascii=False), encoding="utf-8")
+    arguments = (table, "--schema", draft, "--epsilon", 1, "--n0", 400, "--no-predict", "--details")
+    assert run("release", *arguments, "--out", out).returncode == 0
+    assert (out / "synthetic.csv").read_text(encoding="utf-8").startswith("城市,n\n")
+    evaluated = run("evaluate", out, table)
+    assert evaluated.returncode == 0
+    assert b"\\u57ce\\u5e02" in evaluated.stdout
+    table.write_text("城市,n\n东京,1\n", encoding="utf-8")
+    refused = run("schema", "check", table, "--schema", draft)
+    assert refused.returncode == 2
+    assert b"\\u4e1c\\u4eac" in refused.stderr

@@ -558,7 +558,7 @@ def test_marks_of_numbers_are_told_apart(
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x;y\n" + "".join(f"{cell};z\n" for cell in cells))
-    how = guess_reading(path, TableReading())
+    how = guess_reading([path], TableReading())
     assert (how.separator, how.decimal, how.thousands) == (";", decimal, thousands)
 
 

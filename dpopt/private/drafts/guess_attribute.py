@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from dpopt.private.drafts.guess_dates import date_edges, date_form
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import CENTURY, NANOSECONDS, date_text
+from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, date_text, forms_of
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
 
 if TYPE_CHECKING:
@@ -26,39 +26,16 @@ if TYPE_CHECKING:
 
 _TOKENS_AMONG_NUMBERS = ("?", "NA", "N", "N/A", "NULL", "null", "None", "none", "#N/A", "-", ".")
 _TOKENS_AMONG_TEXTS = ("?", "NA")
-_PAIRS = frozenset(
-    (no, yes)
-    for no, yes in zip(
-        [
-            "no",
-            "n",
-            "f",
-            "false",
-            "nein",
-            "nee",
-            "n",
-            "non",
-            "n",
-            "no",
-            "no",
-            "não",
-            "nie",
-            "nej",
-            "off",
-            "0",
-        ],
-        ["yes", "y", "t", "true", "ja", "ja", "j", "oui", "o", "si", "sí", "sim", "tak", "ja", "on", "1"],
-        strict=True,
-    )
+_ANSWERS = (
+    "no/yes n/y f/t false/true nein/ja nee/ja n/j non/oui n/o no/si no/sí não/sim nie/tak nej/ja off/on 0/1"
 )
+_PAIRS = frozenset(tuple(pair.split("/")) for pair in _ANSWERS.split())
 _IDENTIFIER_SHARE = 0.9  # different values per row from which texts or numbers are taken for identifiers ...
 _IDENTIFIERS = 13  # ... where there are so many of them
 _FEW = 31  # most whole numbers, or fractions, that are categories whatever the number of bins ...
 _ROWS_PER_VALUE = 10  # ... where each of them has so many rows on average
-_ROWS_OF_A_CODE, _CODES_OF_A_RANGE = (
-    50,
-    0.5,
-)  # rows of a code on average, and the share of a range that codes fill at most
+_ROWS_OF_A_CODE = 50  # on average
+_CODES_OF_A_RANGE = 0.5  # the share that codes fill at most
 _FEW_FRACTIONS = 10  # most fractions that are categories, such as doses ...
 _ROWS_PER_FRACTION = 4  # ... where each has so many rows on average
 _APART = 0.01  # share of the rows at either end that does not decide whether numbers are codes
@@ -67,6 +44,7 @@ _LISTED = 10  # texts up to which their list is seen at a glance, and goes witho
 _EXACT = 2.0**53
 _LARGEST = 1e300
 
+_CODE_OF_TWO = re.compile(r"[A-Z][A-Z]")
 _CODE = re.compile(r"[A-Z0-9][A-Z0-9./ -]{1,11}")
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?")
 _CODE_NAME = re.compile(
@@ -99,10 +77,8 @@ _POSTAL_NAME = re.compile(
     r"(^|[\W_])(plz|postleitzahl|post(al)?[ _-]?codes?|postnr|zip)([\W_]|$|code)", re.IGNORECASE
 )
 _POSTAL, _LONGEST_POSTAL = re.compile(r"[0-9]{5}"), 3
-_ROWS_PER_GROUP, _MOST_GROUPS = (
-    20,
-    1_000,
-)  # rows that a group of codes has on average at least, and groups at most
+_ROWS_PER_GROUP = 20  # that a group of codes has on average at least
+_MOST_GROUPS = 1_000
 _ALL_NINES = re.compile(r"9{2,}")
 
 
@@ -217,6 +193,11 @@ def _dates(
         check.insert(0, f"no day is above 12, so {_in_words(other)} would fit as well as {_in_words(form)}")
     if "%y" in form:
         check.insert(0, f"years of two digits are taken to be {CENTURY} to {CENTURY + 99}")
+    if OR in form:
+        written = _in_words(forms_of(form)[0])
+        check.insert(
+            0, f"each is cut off to {written} and written so; for another, put its form first in 'format'"
+        )
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
@@ -240,14 +221,16 @@ def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Gue
 def _in_words(form: str) -> str:
     words = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "hh", "%M": "mm", "%S": "ss", "%f": "fff"}
     words |= {"%y": "YY", "%b": "Mon", "%B": "Month"}
-    return re.sub("%.", lambda found: words[found[0]], form)
+    words |= {"%I": "hh", "%p": "AM/PM", OR: " or "}
+    return re.sub(r"%.|\|", lambda found: words[found[0]], form)
 
 
 def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, leading: bool) -> Guess:
     if column.missing_rows or "" in texts:
         missing: str | None = ""
     else:
-        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts), None)
+        is_code = len(texts) > 3 and all(map(_CODE_OF_TWO.fullmatch, texts))  # such as AF, EU, NA
+        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts and not is_code), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
         return _left_out(f"it holds nothing but {shown(missing)}" if missing else "it holds no value at all")
@@ -268,7 +251,11 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
         )
     why = "leading zeros: codes, and no numbers" if leading else "few different texts"
     attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
-    return _of_values(attribute, why, counts, column.labels)
+    guess = _of_values(attribute, why, counts, column.labels)
+    if "NA" not in values:
+        return guess
+    note = "'NA' looks like the other codes and is a value; if it stands for no value, declare it under 'missing'"
+    return replace(guess, check=(note, *guess.check))
 
 
 def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels: Mapping[str, str]) -> Guess:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.readers.domain_codes import parse_dates
-from dpopt.schema.dates import Seconds, cut_off, date_pattern, first_and_last, has_time
+from dpopt.schema.dates import OR, Seconds, cut_off, date_pattern, first_and_last, forms_of, has_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,22 +32,22 @@ _DAYS = (
     "%d/%m/%y",
     "%d.%m.%y",
 )
-_CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f")
-_TIMES = ("", *(f"{sign}{clock}" for sign in " T" for clock in _CLOCK))
+_HALVES = tuple(f"{clock}{sign}%p" for clock in ("%I:%M", "%I:%M:%S", "%I") for sign in (" ", ""))
+_CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", *_HALVES)
+_TIMES = (
+    "",
+    *(f"{sign}{clock}" for sign in " T" for clock in (*_CLOCK, "%H")),
+    *(f", {clock}" for clock in _CLOCK),
+)
 _ZONE = re.compile(r":\d{2}(?:\.\d+)?( ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))$")
-_FORMS = [day + time for day in _DAYS for time in _TIMES if not time or "%d" in day]
+_FORMS = [day + time for day in _DAYS for time in _TIMES if not time or "%d" in day] + [*_CLOCK]
+_MOST_FORMS = 4
 _YEARS = (1850, 2150)  # numbers of eight digits are dates only between them
 
 _HOUR, _DAY = 3600, 86400
 _STEPS = (("hour", _HOUR), ("6 hours", 6 * _HOUR), ("day", _DAY), ("week", 7 * _DAY))
-_MONTHS = (
-    ("month", 1),
-    ("quarter", 3),
-    ("year", 12),
-    ("5 years", 60),
-    ("10 years", 120),
-    ("100 years", 1200),
-)
+_YEAR = (("year", 12), ("5 years", 60), ("10 years", 120), ("100 years", 1200))
+_MONTHS = (("month", 1), ("quarter", 3), *_YEAR)
 _MONDAY = 4 * _DAY  # 1970-01-05
 
 
@@ -61,21 +61,50 @@ class Dated:
 
 
 def date_form(texts: pa.Array) -> Dated | None:
-    """Return the first known form that all texts have, with the zone that all of them name; None if there is none."""
+    """Return the first known form that all texts have, with the zone that all of them name, else several; None without any."""
     first = texts[0].as_py()
-    if len(first) < len("1/2000"):  # most columns of a wide table are done
+    if max(len(first), len(texts[len(texts) - 1].as_py())) < len(
+        "9 am"
+    ):  # most columns of a wide table are done
         return None
-    found: list[tuple[str, NDArray[np.float64]]] = []
+    found = _fitting(texts)
+    whole = [(form, seconds) for form, seconds, readable in found if readable.all() and form != "%Y"]
+    if not whole:
+        return _of_several_forms(texts, found)
+    other = next((form for form, _ in whole[1:] if sorted(form) == sorted(whole[0][0])), None)
+    return Dated(whole[0][0], other, whole[0][1]) if _plausible(*whole[0]) else None
+
+
+def _fitting(texts: pa.Array) -> list[tuple[str, NDArray[np.float64], NDArray[np.bool_]]]:
+    """Return the forms that the first text has, with the seconds of all, and which of them have the form."""
+    first = texts[0].as_py()
     zone = _ZONE.search(first)  # of all texts, or they have no form
-    for form in _FORMS if zone is None else [form + zone[1] for form in _FORMS]:
-        if re.match(date_pattern(form) or "$^", first):
-            seconds, readable = parse_dates(texts, form)
-            if readable.all():
-                found.append((form, seconds))
-    if not found or not _plausible(*found[0]):
+    forms = [form + zone[1] if zone is not None else form for form in (*_FORMS, "%Y")]
+    return [
+        (form, *parse_dates(texts, form)) for form in forms if re.match(date_pattern(form) or "$^", first)
+    ]
+
+
+def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dated | None:
+    """Return the forms of which each text has one, the coarsest first; None where days and months could be confused."""
+    import pyarrow as pa
+
+    chosen: list[str] = []
+    rest = texts
+    while found and len(chosen) < _MOST_FORMS:
+        form, _, readable = max(found, key=lambda one: np.count_nonzero(one[2]))
+        chosen.append(form)
+        rest = rest.filter(pa.array(~readable))
+        found = _fitting(rest) if len(rest) else []
+    parts = {
+        form: "".join(part for part in re.findall("%([^p])", form) if part not in "yY") for form in chosen
+    }
+    days_first = {order.index("d") < order.index("m") for order in parts.values() if {"d", "m"} <= {*order}}
+    dated = {"%y" in form.lower() for form in chosen}
+    if len(rest) or {*chosen} <= {"%Y", "%Y%m%d"} or len(days_first) > 1 or len(dated) > 1:
         return None
-    other = next((form for form, _ in found[1:] if sorted(form) == sorted(found[0][0])), None)
-    return Dated(found[0][0], other, found[0][1])
+    form = OR.join(sorted(chosen, key=lambda one: (len(parts[one]), "%y" in one)))
+    return Dated(form, None, parse_dates(texts, form)[0])
 
 
 def _plausible(form: str, seconds: NDArray[np.float64]) -> bool:
@@ -87,9 +116,12 @@ def _plausible(form: str, seconds: NDArray[np.float64]) -> bool:
 
 def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tuple[float, ...], str]:
     """Return edges at whole hours, days, months, years and so on, and which of them: the finest with 2 * bins bins or fewer."""
+    form = forms_of(form)[0]
     low, high = float(seconds.min()), float(seconds.max())
     for name, step in _STEPS:
-        if (step < _DAY and not has_time(form)) or (step < 28 * _DAY and "%d" not in form):
+        if (step < _DAY and not has_time(form)) or (
+            step < 28 * _DAY and not has_time(form) and "%d" not in form
+        ):
             continue
         start = _MONDAY if name == "week" else 0
         first, last = (low - start) // step, (high - start) // step + 1
@@ -97,7 +129,7 @@ def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tupl
             edges = [start + step * (first + place) for place in range(int(last - first) + 1)]
             return _within(edges, form), name
     months = np.array([low, high]).astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
-    for name, step in _MONTHS:
+    for name, step in _MONTHS if re.search("%[mbB]", form) else _YEAR:
         first_month, last_month = int(months[0]) // step, int(months[1]) // step + 1
         if last_month - first_month <= 2 * bins or step == _MONTHS[-1][1]:
             numbers = np.arange(first_month, last_month + 1) * step

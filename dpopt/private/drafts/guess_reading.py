@@ -19,6 +19,8 @@ _SAMPLE = 2**22  # characters that are looked at for separators and numbers
 _BLOCK = 2**24
 _SIGNS = (",", ";", "\t", "|")
 _NUMERIC_SHARE = 0.9
+_ODD_SHARE = 0.1
+"""Of the lines with bytes that are not ASCII, the share that may be no UTF-8: in cp1252 nearly all are not."""
 _UNDEFINED = re.compile(b"[\x81\x8d\x8f\x90\x9d]")  # bytes that stand for nothing in cp1252
 
 _MARKS = "".join(map(re.escape, THOUSANDS))
@@ -29,18 +31,18 @@ _GROUPED = re.compile(rf"[+-]?[0-9]{{1,3}}(?:([{_MARKS}])[0-9]{{3}})(?:\1[0-9]{{
 _FRACTION = re.compile(r"[+-]?[0-9]*([.,])([0-9]+)")
 
 
-def guess_reading(path: Path, given: TableReading) -> TableReading:
-    """Return a reading that suits a text file, where `given` says nothing else.
+def guess_reading(paths: Sequence[Path], given: TableReading) -> TableReading:
+    """Return a reading that suits text files of one form, where `given` says nothing else.
 
     Raises
     ------
     PrivateDataError
-        If the file cannot be read.
+        If a file cannot be read.
     """
+    path = paths[0]
     packed = is_packed(path, public_start=given.column_names is None)
-    found = given
-    encoding = given.encoding or _encoding(path, packed=packed)
-    found = replace(found, encoding=encoding)
+    encoding = given.encoding or _encoding(paths, public_start=given.column_names is None)
+    found = replace(given, encoding=encoding)
     text = _beginning(path, encoding, packed=packed)
     if given.separator is None:
         separator = _separator(text)
@@ -49,12 +51,8 @@ def guess_reading(path: Path, given: TableReading) -> TableReading:
     if sign is None or len(sign) > 1:
         return found
     rows = list(_rows(text, sign))
-    if (
-        given.quotes is not False
-        and given.multiline is None
-        and '"' in text
-        and any("\n" in cell for row in rows for cell in row)
-    ):
+    torn = '"' in text and any("\n" in cell for row in rows for cell in row)
+    if torn and given.quotes is not False and given.multiline is None:
         found = replace(found, multiline=True)
     if given.decimal is None and given.thousands is None:
         decimal, thousands = _marks(rows[1:])
@@ -74,24 +72,30 @@ def _blocks(path: Path, *, packed: bool) -> Iterator[bytes]:
         ) from problem
 
 
-def _encoding(path: Path, *, packed: bool) -> str:
-    """Return UTF-16 by its mark or its zeros, UTF-8 if all of the file is that, else cp1252 or Latin-1."""
-    start = next(_blocks(path, packed=packed), b"")[:4096]
+def _encoding(paths: Sequence[Path], *, public_start: bool) -> str:
+    """Return UTF-16 by its mark or its zeros, UTF-8 if nearly all lines with other bytes are that, else cp1252 or Latin-1."""
+
+    def blocks() -> Iterator[bytes]:
+        for path in paths:
+            yield from _blocks(path, packed=is_packed(path, public_start=public_start))
+            yield b"\n"
+
+    start = next(blocks(), b"")[:4096]
     if start.startswith(b"\xff\xfe") or start[1::2].count(0) > len(start) // 3:
         return "utf-16-le"
     if start.startswith(b"\xfe\xff") or start[::2].count(0) > len(start) // 3:
         return "utf-16-be"
-    held, western = b"", True
-    for block in _blocks(path, packed=packed):
-        try:
-            (held + block).decode("utf-8")
-            held = b""
-        except UnicodeDecodeError as problem:
-            if problem.start < len(held) + len(block) - 3:
-                western = all(not _UNDEFINED.search(one) for one in _blocks(path, packed=packed))
-                return "cp1252" if western else "iso8859-1"
-            held = (held + block)[problem.start :]
-    return "cp1252" if held else "utf-8"
+    held, foreign, odd, western = b"", 0, 0, True
+    for block in blocks():
+        western = western and not _UNDEFINED.search(block)
+        whole, _, held = (held + block).rpartition(b"\n")
+        if not whole.isascii():
+            lines = [line for line in whole.split(b"\n") if not line.isascii()]
+            foreign += len(lines)
+            odd += sum("\ufffd" in line.decode("utf-8", "replace") for line in lines)
+    if odd <= _ODD_SHARE * foreign:
+        return "utf-8"
+    return "cp1252" if western else "iso8859-1"
 
 
 def _beginning(path: Path, encoding: str, *, packed: bool) -> str:
@@ -105,7 +109,8 @@ def _beginning(path: Path, encoding: str, *, packed: bool) -> str:
 
 def _rows(text: str, sign: str) -> Iterator[list[str]]:
     try:
-        yield from (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=sign, skipinitialspace=True)
+        yield from filter(None, lines)
     except csv.Error:
         return
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from dpopt.private.readers.encode import as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
-from dpopt.private.readers.table_sources import TableSource
+from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
 from dpopt.private.tables.dataset import Progress
 from dpopt.schema.finer import rough_differences
 from dpopt.schema.schema import (
@@ -45,6 +46,12 @@ _BASKETS = (
     "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
     "--binary-columns, with --layout baskets"
 )
+_MALFORMED_SHARE = 0.02  # of rows in a table that is drafted all the same
+_OF_MALFORMED = (
+    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out "
+    "under drop, and under other counts each as a record of buckets"
+)
+_FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 _EXAMPLES = 3
 _LONGEST = 24  # characters of an example
@@ -283,26 +290,28 @@ def infer_schema(
             )
     how = _reading_of(table, reading or TableReading())
     source = open_table(table, how)
+    if how.trim is None and _has_blanks(source):
+        how = replace(how, trim=True)
+        source = open_table(table, how)
     from_file = isinstance(table, str | os.PathLike) and how.column_names is None
     single = source.names[0] if from_file and len(source.names) == 1 else None
-    counts = [_ValueCounts(name) for name in source.names]
-    for index, array in source.pieces(range(len(counts)), progress):
-        counts[index].add(array)
-    faults = source.faults()
-    if faults:
-        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
-    if not counts or counts[0].rows == 0:
-        raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
+    counts, faults = _counted(source, progress)
+    rows = max([column.rows for column in counts.values()], default=0)
     notes = [
+        *(f"{source.title}: {fault}\n  {_OF_MALFORMED}" for fault in faults),
         *_notes_on(source),
         *([] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]),
     ]
     limits = Limits(bins, max_values, source.decimal, tuple(source.names))
     attributes, reviews = [], []
-    for column in counts:
-        values = column.result(getattr(source, "labels", {}).get(column.name, {}))
-        guess = guess_attribute(values, limits) if column.name else Guess(None, "it has no name")
-        guess = Guess(None, column.unread) if column.unread else guess
+    for place, name in enumerate(source.names):
+        if place not in counts:
+            why = "several columns have its name" if name else "it has no name"
+            reviews.append(ColumnReview(name, _LEFT_OUT, 0, 0, "", "", why))
+            continue
+        column = counts[place]
+        values = column.result(getattr(source, "labels", {}).get(name, {}))
+        guess = Guess(None, column.unread) if column.unread else guess_attribute(values, limits)
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
             attributes.append(guess.attribute)
@@ -313,7 +322,7 @@ def infer_schema(
     declared = {
         name: getattr(how, name)
         for name in READING_KEYS
-        if is_text and getattr(how, name) not in {None, USUAL[name]}
+        if (is_text or name == "trim") and getattr(how, name) not in {None, USUAL[name]}
     }
     if any(one.edges and one.date_format is None for one in attributes):
         notes.append(f"ends of numbers: {spoken(ENDS)}.")
@@ -327,7 +336,7 @@ def infer_schema(
         drafted,
         tuple(reviews),
         tuple(notes),
-        counts[0].rows,
+        rows,
         source.title,
         tuple(
             f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
@@ -341,11 +350,11 @@ def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
         return given
     try:
         source = open_table(table, given)
-    except PrivateDataError:  # such as repeated names, where another separator divides the first line
+    except PrivateDataError:  # such as a first line that is none in the usual encoding
         path = Path(table)
         if not path.is_file():
             raise
-        found = guess_reading(path, given)
+        found = guess_reading([path], given)
         if found == given:
             raise
         return found
@@ -355,7 +364,44 @@ def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
         raise PrivateDataError(
             f"{source.title} begins with {shown(source.names[0])} where names of columns are expected. {_BASKETS}"
         )
-    return guess_reading(source.files[0], given)
+    return guess_reading(source.files, given)
+
+
+def _counted(source: TableSource, progress: Progress | None) -> tuple[dict[int, _ValueCounts], list[str]]:
+    """Return the values of each usable column, without those of malformed rows, and what is said of these if they are few."""
+    places, malformed = _usable(source), 0
+    counts = {place: _ValueCounts(source.names[place]) for place in places}
+    for index, array in source.pieces(places, progress):
+        if source.nulls_are_malformed:
+            malformed += array.null_count if index == 0 else 0
+        counts[places[index]].add(array.drop_null() if source.nulls_are_malformed else array)
+    faults = source.faults()
+    if faults and malformed > _MALFORMED_SHARE * counts[places[0]].rows:
+        raise PrivateDataError(f"{source.title} cannot be read\n" + "\n".join([*faults, f"  {_BASKETS}"]))
+    if places and counts[places[0]].rows == 0:
+        raise PrivateDataError(f"{source.title} has no rows; a schema cannot be drafted from it")
+    return counts, faults
+
+
+def _usable(source: TableSource) -> list[int]:
+    """Return where columns are that have a name of their own."""
+    times = Counter(source.names)
+    return [place for place, name in enumerate(source.names) if name and times[name] == 1]
+
+
+def _has_blanks(source: TableSource) -> bool:
+    """Return whether names of columns have blanks around them, or some texts of a column in the first rows."""
+    import pyarrow.compute as pc
+
+    places, found = _usable(source), any(name != name.strip(BLANKS) for name in source.names)
+    for index, array in source.pieces(places, None):
+        texts = array.dictionary_decode() if hasattr(array, "dictionary") else array
+        plain = trimmed(texts)
+        blanks = 0 if plain is texts else pc.sum(pc.not_equal(plain, texts)).as_py() or 0
+        found = found or blanks >= min(_FEWEST_BLANKS, max(len(array) / 2, 1))
+        if found or (len(array) and index == len(places) - 1):
+            break
+    return found
 
 
 def _notes_on(source: TableSource) -> list[str]:

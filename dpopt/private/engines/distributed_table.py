@@ -66,7 +66,7 @@ class Reading:
             )
         if isinstance(part, CsvFile):
             return part.source(self.file_names)
-        return ParquetSource.of_parts(part, self.title, self.file_names)
+        return ParquetSource.of_parts(part, self.title, self.file_names, trim=bool(self.how.trim))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -128,7 +128,7 @@ def _read_part(counted: CountedPart, reading: Reading, named: NamedQueries | Non
             count_in_batches(reader, counter, ahead=False)
         found = zip(attributes.tolist(), reader.problems, strict=True)
         problems = {attribute: column for attribute, column in found if column}
-        total = reading.how.repairs.is_total
+        total = reading.how.is_total_for(reading.schema)
         faults = tuple(faults_of(source)) if isinstance(source, CsvSource) and not total else ()
         if counter is None:
             return PartRead(reader.rows, problems, faults=faults, kept=reader.kept_rows())

@@ -209,7 +209,7 @@ class BatchReader:
 
     def faults(self) -> list[str]:
         """Return what is wrong with whole rows; nothing where the reading is total."""
-        return [] if self._how.repairs.is_total else self._source.faults()
+        return [] if self._how.is_total_for(self._schema) else self._source.faults()
 
     def kept_rows(self) -> KeptRows | None:
         """Return which of the rows are counted, after a first pass to the end; None if all are."""

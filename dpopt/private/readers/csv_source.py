@@ -45,7 +45,7 @@ class CsvSource:
         self._packed = is_packed(path, public_start=self._header)
         self._skip = 0  # records up to the header
         if column_names is None:
-            self.names = checked_names(self._read_header(), self.title)
+            self.names = tuple(self._read_header())
         else:
             self.names = checked_names(column_names, "the list of column names")
         self._malformed = self._none_malformed()

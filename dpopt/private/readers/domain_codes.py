@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.private.readers.arrow_types import parse_durations
 from dpopt.private.readers.table_problems import Problem
 from dpopt.private.readers.table_reading import OnInvalid
-from dpopt.schema.dates import CENTURY, MONTHS, date_pattern
+from dpopt.schema.dates import CENTURY, MONTHS, cut_off, date_pattern, forms_of
 from dpopt.schema.schema import Attribute, AttributeKind, value_text
 
 if TYPE_CHECKING:
@@ -165,6 +165,15 @@ def parse_dates(texts: pa.Array, form: str) -> tuple[NDArray[np.float64], NDArra
     readable : (n,) bool
         Whether it is such a date.
     """
+    first, *others = forms_of(form)
+    numbers, readable = _dates_of_one_form(texts, first)
+    for other in others:
+        found, fits = _dates_of_one_form(texts, other)
+        numbers, readable = np.where(readable, numbers, found), readable | fits
+    return (cut_off(numbers, form) if others else numbers), readable
+
+
+def _dates_of_one_form(texts: pa.Array, form: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -185,6 +194,11 @@ def parse_dates(texts: pa.Array, form: str) -> tuple[NDArray[np.float64], NDArra
         places = pc.index_in(pc.ascii_lower(pc.struct_field(fields, name)), value_set=pa.array(MONTHS[name]))
         month = pc.fill_null(places, 0).to_numpy(zero_copy_only=False).astype(np.int64) + 1
     hour, minute, second = part("H", 0), part("M", 0), part("S", 0)
+    if "I" in held:
+        half = part("I", 12)
+        readable &= (half >= 1) & (half <= 12)
+        later = pc.starts_with(pc.ascii_lower(pc.struct_field(fields, "p")), "p")
+        hour = half % 12 + 12 * _truth(pc.fill_null(later, fill_value=False))
     readable &= (
         (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (hour < 24) & (minute < 60) & (second < 60)
     )

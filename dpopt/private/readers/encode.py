@@ -50,7 +50,7 @@ class ColumnEncoder:
         )
         self._name, self._unit = attribute.name, attribute.duration
         self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
-        self._total = policy.is_total
+        self._total = OnInvalid.DROP in policy or self._bucket is not None
         self._nulls_are_malformed = nulls_are_malformed
         self._dtype = least_dtype(attribute.size)
         self._batches: list[Codes] = []

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,14 +47,16 @@ class WorkbookSource(MemorySource):
     Of a column, `labels` are the words that the file gives to its values, by their text; `notes` name sheets only.
     """
 
-    def __init__(self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool) -> None:
+    def __init__(
+        self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool, trim: bool
+    ) -> None:
         self.labels: Mapping[str, Mapping[str, str]] = {}
         self.notes: tuple[str, ...] = ()
         if path.suffix.lower() in EXCEL:
             table = self._workbook(path, header=column_names is None, empty_rows=empty_rows)
         else:
             table = self._statistics(path)
-        super().__init__(table, column_names, title=path.name, files=(path,))
+        super().__init__(table, column_names, title=path.name, files=(path,), trim=trim)
 
     def _workbook(self, path: Path, *, header: bool, empty_rows: bool) -> pa.Table:
         """Return the first sheet. A row without any value is none, unless every row counts (`empty_rows`)."""
@@ -113,22 +116,15 @@ def _table(names: Sequence[str], columns: Iterable[Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=list(names))
 
 
-class _reading:  # noqa: N801  # used like a function
-    """Turns whatever the library of a format raises into one refusal of the whole file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, FileNotFoundError):
-            raise PrivateDataError(f"there is no file {str(self._path)!r}") from None
-        if isinstance(problem, Exception):
-            raise PrivateDataError(
-                f"{self._path.name} cannot be read: {problem}; save the table as CSV"
-            ) from problem
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever the library of a format raises into one refusal of the whole file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise PrivateDataError(f"there is no file {str(path)!r}") from None
+    except Exception as problem:
+        raise PrivateDataError(f"{path.name} cannot be read: {problem}; save the table as CSV") from problem
 
 
 def _not_installed(path: Path, library: str, extra: str) -> PrivateDataError:
@@ -173,7 +169,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     Raises
     ------
     PrivateDataError
-        If there is no such file, its format is none of those that can be read, or names of columns repeat.
+        If there is no such file, or its format is none of those that can be read.
     """
     if isinstance(table, BitTable):
         raise PrivateDataError(
@@ -182,22 +178,22 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     how = reading or TableReading()
     column_names = how.column_names
     if not isinstance(table, str | os.PathLike):
-        return MemorySource(table, column_names)
+        return MemorySource(table, column_names, trim=bool(how.trim))
     path = Path(table)
     if how.repairs.is_total:
         _refuse_where_records_meet(path, how)
     if path.is_dir():
         files, title = _parts(path), path.name or str(path)
         if files[0].suffix.lower() in _PARQUET:
-            return ParquetSource(files, title, column_names)
+            return ParquetSource(files, title, column_names, trim=bool(how.trim))
         return CsvFilesSource(files, title, column_names, how.table_form())
     if path.suffix.lower() in {*EXCEL, *STATISTICS}:
         first_bytes(path)  # refuses a file that is not there
-        return WorkbookSource(path, column_names, empty_rows=how.repairs.is_total)
+        return WorkbookSource(path, column_names, empty_rows=how.repairs.is_total, trim=bool(how.trim))
     start = first_bytes(path)
     if column_names is None or path.suffix.lower() in _PARQUET:
         if start.startswith(b"PAR1"):
-            return ParquetSource([path], path.name, column_names)
+            return ParquetSource([path], path.name, column_names, trim=bool(how.trim))
         _refuse_foreign(path, start, how)
     return CsvSource(path, column_names, how.table_form())
 

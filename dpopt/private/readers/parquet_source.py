@@ -14,7 +14,7 @@ import numpy as np
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.arrow_types import plain
 from dpopt.private.readers.table_problems import shown
-from dpopt.private.readers.table_sources import BATCH_ROWS, checked_names, given_names
+from dpopt.private.readers.table_sources import BATCH_ROWS, BLANKS, checked_names, given_names, trimmed
 from dpopt.private.tables.dataset import Progress
 
 if TYPE_CHECKING:
@@ -39,20 +39,24 @@ class ParquetSource:
     nulls_are_malformed = False
     decimal = "."
 
-    def __init__(self, paths: Sequence[Path], title: str, column_names: Sequence[str] | None) -> None:
-        self._paths = list(paths)
+    def __init__(
+        self, paths: Sequence[Path], title: str, column_names: Sequence[str] | None, *, trim: bool = False
+    ) -> None:
+        self._paths, self._trim = list(paths), trim
         self.title = title
         with _opened(self._paths[0]) as file:
-            found = checked_names(file.schema_arrow.names, self._paths[0].name)
-        self.file_names = found
+            self.file_names = tuple(file.schema_arrow.names)
+        found = tuple(name.strip(BLANKS) for name in self.file_names) if trim else self.file_names
         self.names = given_names(column_names, len(found), title) or found
         self._parts: tuple[RowGroups, ...] | None = None  # None: all row groups of the files
 
     @classmethod
-    def of_parts(cls, parts: Sequence[RowGroups], title: str, file_names: tuple[str, ...]) -> ParquetSource:
+    def of_parts(
+        cls, parts: Sequence[RowGroups], title: str, file_names: tuple[str, ...], *, trim: bool = False
+    ) -> ParquetSource:
         """Return the source of some row groups only; `file_names` are the columns of the first file of the whole table."""
         made = cls.__new__(cls)
-        made._paths = [part.path for part in parts]
+        made._paths, made._trim = [part.path for part in parts], trim
         made.title = title
         made.file_names = made.names = file_names
         made._parts = tuple(parts)
@@ -84,7 +88,8 @@ class ParquetSource:
                     for batch in file.iter_batches(batch_rows, row_groups=groups, columns=wanted):
                         rows += batch.num_rows
                         for index, name in enumerate(wanted):
-                            yield index, plain(batch.column(name))
+                            column = plain(batch.column(name))
+                            yield index, trimmed(column) if self._trim else column
                         if progress is not None:
                             progress((number + rows / total) / len(self._paths))
             except (pa.ArrowException, OSError) as problem:
@@ -102,7 +107,7 @@ class ParquetSource:
         """Return the file and the row in it (from 1) where there are several files."""
         if len(self._paths) == 1:
             return {}
-        ends = np.cumsum([_rows_of(path) for path in self._paths])
+        ends = np.cumsum([sum(_rows_of_groups(path)) for path in self._paths])
         places = {}
         for row in rows:
             number = int(np.searchsorted(ends, row, side="right"))
@@ -136,17 +141,14 @@ class ParquetSource:
         return parts
 
     def _check(self, path: Path, file: pq.ParquetFile, wanted: Sequence[str]) -> None:
-        names = checked_names(file.schema_arrow.names, path.name)
+        names = file.schema_arrow.names
+        checked_names([name for name in names if name in wanted], path.name)
         absent = [name for name in wanted if name not in names]
         if absent:
             raise PrivateDataError(
                 f"{path.name} lacks the column {shown(absent[0])}, which {self._paths[0].name} has; all files in "
                 "the folder need the same columns"
             )
-
-
-def _rows_of(path: Path) -> int:
-    return sum(_rows_of_groups(path))
 
 
 def _rows_of_groups(path: Path) -> list[int]:

@@ -160,4 +160,5 @@ def unused_columns(
     used = {*schema.names, None if reading is None else reading.person}
     how = (reading or TableReading()).for_schema(schema)
     names = open_table(table, how).names
-    return tuple(name for name in names if name not in used) if {*schema.names} <= {*names} else ()
+    there = {*schema.names} <= {*names}
+    return tuple(name or "(no name)" for name in names if there and name not in used)

@@ -29,14 +29,15 @@ THOUSANDS = (
     "What may stand between groups of three digits: a comma, a point, a blank or an apostrophe; '' for nothing. If left out: "
     "as the schema says."
 )
+TRIM = "Blanks around values and names of columns are left out, but in quotes. If left out: as the schema says, else they stay."
 ENCODING = (
     "Encoding of a text file: utf-8, or one with one byte for each character (latin-1, cp1252, ...). If left out: as the "
     "schema says, else utf-8."
 )
 ON_INVALID = (
     "What happens to values and lines that do not fit the schema: error (the run ends), clip (numbers go to the nearest bin), "
-    "other (they go to the declared bucket), drop (the row is not counted), clip,other or clip,drop. With other or drop no row "
-    "ends a run."
+    "other (they go to the bucket that their column declares; without one they end the run), drop (the row is not counted), "
+    "clip,other or clip,drop."
 )
 PERSON = (
     "Column that names the person of each row, where people have several rows: then persons are protected, not rows. Goes with "
@@ -64,6 +65,7 @@ _FIELDS = {
     "on_invalid": ON_INVALID,
     "person": PERSON,
     "rows_per_person": ROWS_PER_PERSON,
+    "trim": TRIM,
 }
 
 

@@ -20,7 +20,8 @@ from dpopt.schema.schema import Schema
 class OnInvalid(enum.Flag):
     """Repairs that are allowed while a table is read; what no repair covers is an error.
 
-    Each acts on one record at a time, by that record alone. With OTHER or DROP the reading is *total*: no row ends a run.
+    Each acts on one record at a time, by that record alone. With DROP, or with OTHER where each attribute has a bucket, the
+    reading is *total*: no row ends a run.
     Privacy: A9 in docs/privacy.
     """
 
@@ -31,7 +32,7 @@ class OnInvalid(enum.Flag):
 
     @property
     def is_total(self) -> bool:
-        """Whether every row of a table can be read, whatever it holds."""
+        """Whether every row of a table can be read, whatever it holds; with OTHER if each attribute has a bucket."""
         return bool(self & (OnInvalid.OTHER | OnInvalid.DROP))
 
     @property
@@ -133,6 +134,7 @@ USUAL: Mapping[str, str | bool] = {
     "decimal": ".",
     "thousands": "",
     "encoding": "utf-8",
+    "trim": False,
 }
 """How the text of a table is written, where neither its reading nor its schema declares it."""
 
@@ -155,8 +157,9 @@ _TAKERS: Mapping[str, tuple[str, tuple[Layout, ...]]] = {
 class TableReading:
     """How a table is read: by what its owner declares, never by what its records look like.
 
-    How text is written (separator, quotes, multiline, decimal, thousands, encoding) is None where nothing is declared here: the
-    schema's "reading" says it then, and else it is as usual (`USUAL`). What is declared here holds, also where it is the usual.
+    How text is written (separator, quotes, multiline, decimal, thousands, encoding, trim) is None where nothing is declared
+    here: the schema's "reading" says it then, and else it is as usual (`USUAL`). What is declared here holds, also where it is
+    the usual.
 
     Parameters
     ----------
@@ -200,6 +203,7 @@ class TableReading:
     person: str | None = None
     rows_per_person: int | None = None
     thousands: str | None = None
+    trim: bool | None = None
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKED.items():
@@ -276,7 +280,7 @@ class TableReading:
         Raises
         ------
         PlanError
-            With the option; and if what does not fit should be counted, but an attribute declares no bucket for it.
+            With the option; and if what does not fit should be counted, but no attribute declares a bucket for it.
         """
         wide = [name for name in ("layout", "first_item", "pair_columns") if getattr(self, name) is not None]
         if wide and not schema.is_binary:
@@ -291,15 +295,17 @@ class TableReading:
             )
         if schema.is_binary:
             self._check_wide()
-        elif OnInvalid.OTHER in self.repairs:
-            without = [attribute.name for attribute in schema.attributes if attribute.other_code is None]
-            if without:
-                named = ", ".join(map(repr, without[:_NAMED])) + (", ..." if len(without) > _NAMED else "")
-                raise PlanError(
-                    f"--on-invalid other: {len(without)} of {len(schema)} attributes have no bucket for what does not fit: "
-                    f"{named}. Declare in the schema 'other' (one of the values, or a number within the range) or 'missing' "
-                    "for each of them, or use --on-invalid drop"
-                )
+        elif OnInvalid.OTHER in self.repairs and all(one.other_code is None for one in schema.attributes):
+            raise PlanError(
+                "--on-invalid other: no attribute has a bucket for what does not fit. Declare in the schema 'other' (one of "
+                "the values, or a number within the range) or 'missing' for some of them, or use --on-invalid drop"
+            )
+
+    def is_total_for(self, schema: Schema) -> bool:
+        """Whether no row can end the reading of a table by this schema: each column has a bucket, or rows are dropped."""
+        if OnInvalid.OTHER in self.repairs and not schema.is_binary:
+            return all(one.other_code is not None for one in schema.attributes)
+        return self.repairs.is_total
 
     def _check_wide(self) -> None:
         if self.person is not None or self.column_names is not None:
@@ -314,7 +320,7 @@ class TableReading:
             )
 
     def table_form(self) -> TextForm:
-        """Return how the lines of a table are divided; blanks belong to values.
+        """Return how the lines of a table are divided; blanks belong to values unless they are trimmed.
 
         Where the reading is total every line is a row: what one holds must not decide how many there are.
 
@@ -323,7 +329,7 @@ class TableReading:
         SchemaError
             If one sign separates values, stands before fractions or stands between thousands, of which two would be the same.
         """
-        return replace(self._form(",", trimmed=False), empty_lines=self.repairs.is_total)
+        return replace(self._form(",", trimmed=bool(self._said("trim"))), empty_lines=self.repairs.is_total)
 
     def pairs_form(self) -> TextForm:
         """Return how the lines of a file of pairs are divided."""
@@ -401,9 +407,6 @@ class TableReading:
         if pair is not None and not isinstance(pair, list | tuple):
             raise SchemaError(f"'pair_columns' are two numbers, found {shown(pair)}")
         return cls(**{**obj, "pair_columns": None if pair is None else tuple(pair)})
-
-
-_NAMED = 5
 
 
 def _is_whole(found: object, least: int, most: float) -> bool:
@@ -502,6 +505,7 @@ _CHECKED: Mapping[str, Callable[..., object]] = {
     "decimal": _decimal,
     "encoding": _encoding,
     "thousands": _thousands,
+    "trim": _truth("trim"),
     "column_names": _texts,
     "on_invalid": parse_on_invalid,
 }

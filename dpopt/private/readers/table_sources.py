@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 2**17
 """Rows that are encoded at a time, where the source lets one choose."""
+BLANKS = " \t\r\v\f"  # left out around texts where they are trimmed
 
 
 class TableSource(Protocol):
@@ -148,6 +149,18 @@ def _numbered(columns: int) -> list[str]:
     return [f"x{place + 1}" for place in range(columns)]
 
 
+def trimmed(array: pa.Array) -> pa.Array:
+    """Return texts without the blanks around them; values of other types as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices, trimmed(array.dictionary))
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        return array
+    return pc.ascii_trim(array, characters=BLANKS)
+
+
 class MemorySource:
     """A table in memory, `held` as a DataFrame, Table or CSC matrix; `title` and `files` if it was read from some."""
 
@@ -161,11 +174,14 @@ class MemorySource:
         *,
         title: str | None = None,
         files: tuple[Path, ...] = (),
+        trim: bool = False,
     ) -> None:
         called, self.held, found = _in_memory(table)
         self.title = title or called
         self.files = files
-        self.names = given_names(column_names, len(found), self.title) or checked_names(found, self.title)
+        self._trim = trim
+        found = [name.strip(BLANKS) for name in found] if trim else found
+        self.names = given_names(column_names, len(found), self.title) or tuple(found)
 
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
@@ -177,7 +193,8 @@ class MemorySource:
         for start in range(0, rows, batch_rows):
             held = self._slice(positions, start, batch_rows)
             for batch in held.to_batches() or [pa.RecordBatch.from_pylist([], schema=held.schema)]:
-                yield from enumerate(map(plain, batch.columns))
+                columns = map(plain, batch.columns)
+                yield from enumerate(map(trimmed, columns) if self._trim else columns)
             if progress is not None:
                 progress(min((start + batch_rows) / rows, 1.0))
 
@@ -275,21 +292,23 @@ def given_names(column_names: Sequence[str] | None, columns: int, title: str) ->
 
 
 def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
-    """Return the names of columns if no two are the same."""
+    """Return names of columns if no two are the same."""
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
-        numbers = all(re.fullmatch(r"[+-]?[0-9.,]+", name.strip()) for name in repeated)
-        what = "if the first line is a record already, add a line of names; else " if numbers else ""
         raise PrivateDataError(
-            f"names of columns occur more than once in {title}: {listed}; {what}rename or remove columns, so that names "
-            "are unique"
+            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names are unique"
         )
     return tuple(names)
 
 
 def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
-    """Return where the wanted columns are; raises PrivateDataError, with the closest names, if some are missing."""
+    """Return where the wanted columns are.
+
+    Raises PrivateDataError, with the closest names, if some are missing, or several columns have a wanted name.
+    """
+    chosen = set(wanted)
+    checked_names([name for name in source.names if name in chosen], source.title)
     positions = {name: position for position, name in enumerate(source.names)}
     absent = [name for name in wanted if name not in positions]
     if not absent:
@@ -316,6 +335,10 @@ def _remedy(names: Sequence[str], wanted: int) -> str:
         for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas")):
             if sign in names[0]:
                 return f"the columns seem to be separated by {word}; say so by --separator, or under 'reading' in the schema"
+    if all(re.fullmatch(r"[+-]?[0-9.,]+", name.strip()) for name in names):
+        return (
+            "if the first line is a record already, add a line of names; else rename the columns of the table"
+        )
     if len(names) == wanted:
         return (
             "rename the columns; or, if the table has no header line, give the names of its columns in order"

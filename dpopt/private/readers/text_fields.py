@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, counted
 from dpopt.private.readers.table_problems import refuse_faults, unreadable
+from dpopt.private.readers.table_sources import BLANKS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +120,6 @@ def _unpacked(file: IO[bytes], *, packed: bool) -> AbstractContextManager[IO[byt
     return gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[return-value]  # it reads as any binary file
 
 
-_BLANKS = " \t\r\v\f"
 _NO_TEXT, _TOO_LONG = 3, 4  # beside the states of the kernel
 EXAMPLES = 3
 
@@ -167,7 +167,7 @@ class TextForm:
 
         kinds = np.zeros(256, dtype=np.uint8)
         if self.trimmed:
-            kinds[list(_BLANKS.encode())] = TRIMMED
+            kinds[list(BLANKS.encode())] = TRIMMED
         kinds[list(self.comments.encode())] = COMMENT
         kinds[list(self.separators.encode())] = SEPARATOR
         return kinds
