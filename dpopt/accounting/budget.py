@@ -295,9 +295,9 @@ class Budget(Shown):
         return self.covers(self.spent(charges))
 
     def covers(self, spent: PrivacySpent) -> bool:
-        """Return whether totals computed by `spent` stay within the budget."""
-        if self.rho is not None:
-            return spent.rho <= self.rho
+        """Return whether totals computed by `spent` stay within the budget, and with earlier charges within `whole`."""
+        if self.rho is not None or (self.earlier and self._composes_as_one and spent.rho > self.amount):
+            return spent.rho <= self.amount
         return self.epsilon is not None and spent.epsilon <= self.epsilon
 
     def warned(self) -> Budget:
