@@ -178,7 +178,8 @@ class TableReading:
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> reading.for_schema(schema) == reading, reading.for_publication(schema).column_names
     (True, ('smoker', 'unused 2'))
-    >>> reading.check_against(schema)
+    >>> reading.check_against(schema), reading.check_counted(10_000, schema)
+    (None, None)
     >>> reading.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
     >>> reading.table_form().separators, reading.pairs_form().quotes, reading.edges_form().comments
     (';', True, '#%')
