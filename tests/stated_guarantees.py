@@ -27,7 +27,7 @@ from tests.cli.command_line import succeed
 from tests.kept_releases.make import RELEASES, SYNOPSES, WITHOUT_SCHEMA, write_tables
 from tests.tiny_runs import ADD_REMOVE, trusted
 
-QUIET, LOUD = (0,), (150, -150)
+QUIET, LOUD = (0,), (80, -80)
 """Noise in records. The loud one empties every second half of a bin, and lets other intervals, queries and rounds follow."""
 VALUES = ("--values-share", 0.5)
 ROUNDS: dict[str, tuple[object, ...]] = {
@@ -79,9 +79,12 @@ def _said(text: str) -> list[str]:
     return found[:1]
 
 
-def _options(options: Sequence[object], relation: NeighbouringRelation) -> list[object]:
+def _options(
+    options: Sequence[object], relation: NeighbouringRelation, *, measured: bool = False
+) -> list[object]:
+    """Return options under a relation; where the number of records is measured or public, without --n0."""
     found = [*options, "--neighbours", relation.value]
-    if relation is not ADD_REMOVE and "--n0" in found:
+    if (measured or relation is not ADD_REMOVE) and "--n0" in found:
         place = found.index("--n0")
         del found[place : place + 2]
     return found
@@ -104,7 +107,12 @@ def _rho(privacy: dict[str, Any]) -> float:
 
 
 def of_release(
-    name: str, relation: NeighbouringRelation, amounts: Sequence[int], *more: object, delta: float = 1e-6
+    name: str,
+    relation: NeighbouringRelation,
+    amounts: Sequence[int],
+    *more: object,
+    delta: float = 1e-6,
+    measured: bool = False,
 ) -> tuple[Any, int]:
     """Release records; return what is stated where, and how many charges are listed."""
     with tempfile.TemporaryDirectory() as temporary, scripted(amounts):
@@ -117,7 +125,7 @@ def of_release(
         )
         printed = succeed(
             "release", tables() / "people.csv", "--schema", tables() / "schema.json", "--workload", "marginals:2",
-            "--epsilon", 20, "--delta", delta, "--no-predict", *kind, *_options(RELEASES[name], relation), *more,
+            "--epsilon", 20, "--delta", delta, "--no-predict", *kind, *_options(RELEASES[name], relation, measured=measured), *more,
             "--budget", budget.path, "-o", folder,
         )  # fmt: skip
         made, privacy = load(folder), json.loads((folder / "release.json").read_text())["privacy"]
