@@ -68,9 +68,7 @@ def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() 
         {**row, "size_needed": found["accountants"][place]["size_needed"]}
         for place, row in enumerate(
             costs(
-                partial(
-                    dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE
-                ),
+                partial(dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE),
                 1e-6,
             )
         )
@@ -111,7 +109,9 @@ def test_an_epsilon_of_nearly_zero_needs_more_records_than_there_are() -> None:
 
 
 def test_a_cost_beyond_every_number_is_no_figure() -> None:
-    rows = {row["accountant"]: row for row in costs(partial(dualquery_epsilon, 1000, 1000, 1e5, 1, REPLACE), 1e-6)}
+    rows = {
+        row["accountant"]: row for row in costs(partial(dualquery_epsilon, 1000, 1000, 1e5, 1, REPLACE), 1e-6)
+    }
     assert rows["theorem"]["epsilon"] is None
     assert rows["theorem"]["refused"] == "beyond the largest floating-point number"
     assert all(math.isfinite(row["epsilon"]) for row in rows.values() if row["epsilon"] is not None)
