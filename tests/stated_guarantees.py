@@ -125,7 +125,8 @@ def of_release(
         )
         printed = succeed(
             "release", tables() / "people.csv", "--schema", tables() / "schema.json", "--workload", "marginals:2",
-            "--epsilon", 20, "--delta", delta, "--no-predict", *kind, *_options(RELEASES[name], relation, measured=measured), *more,
+            "--epsilon", 20, "--delta", delta, "--no-predict", *kind, *more,
+            *_options(RELEASES[name], relation, measured=measured),
             "--budget", budget.path, "-o", folder,
         )  # fmt: skip
         made, privacy = load(folder), json.loads((folder / "release.json").read_text())["privacy"]
