@@ -14,13 +14,14 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms import statement
+from dpopt.algorithms.options import SELECTED
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.transcript.budget_ledger import Account
 from tests.boundary.planted import ADD, BOTH, REP, Mechanism, defect, several, wrap
 from tests.stated_guarantees import LOUD, QUIET, VALUES, of_release, of_synopsis
-from tests.tiny_jobs import SCHEMA, SELECTED, TABLE, measured_job
+from tests.tiny_jobs import SCHEMA, TABLE, measured_job
 from tests.tiny_runs import dataset_of
 
 EMPTY = (-1000,)
