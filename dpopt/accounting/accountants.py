@@ -7,8 +7,9 @@ means nothing and is refused. Totals are rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from dpopt.errors import AccountingError
 
 MARGIN = 1.0 + 2.0**-44  # covers every rounding of a formula whose terms are all positive
 SMALLEST_GDP_DELTA = 1e-9
+BEYOND = "beyond the largest floating-point number"
 LARGEST_CHECKED_RANGE = 4.0  # the GDP constant was checked up to this range
 
 
@@ -241,6 +243,29 @@ def total_epsilon(charges: Sequence[Charge], accountant: Accountant, delta: floa
         Different relations; delta out of range; a concentrated charge with an accountant other than `ZCDP`.
     """
     return columns_of(charges).epsilon(accountant, delta)
+
+
+def costs(
+    total: Callable[[Accountant, float], float], delta: float, *, used: Accountant | None = None
+) -> list[dict[str, Any]]:
+    """Return what each accountant charges: epsilon at delta, or why it has no figure.
+
+    `total` gives the epsilon of an accountant at a delta, as `ChargeColumns.epsilon` does.
+    """
+    rows = []
+    for accountant in Accountant:
+        at = 0.0 if accountant is Accountant.PURE else delta
+        epsilon, refused = None, None
+        try:
+            found = total(accountant, at)
+        except AccountingError as error:
+            refused = str(error)
+        else:
+            epsilon = found if math.isfinite(found) else None
+            refused = None if math.isfinite(found) else BEYOND
+        row = {"accountant": accountant.value, "delta": at, "epsilon": epsilon, "refused": refused}
+        rows.append({**row, "used": accountant is used})
+    return rows
 
 
 def homogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float:

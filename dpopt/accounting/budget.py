@@ -127,6 +127,8 @@ class Budget(Shown):
     (True, 1.0)
     >>> budget.spent(()).epsilon, budget.allows(()), budget.covers(budget.spent(()))
     (0.0, True, True)
+    >>> budget.guaranteed(()) == budget.spent(())
+    True
     >>> budget.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
     >>> budget.warned() is budget, budget.beside
     (True, ())
@@ -275,6 +277,13 @@ class Budget(Shown):
             accountant=self.accountant,
         )
 
+    def guaranteed(self, charges: Sequence[Charge]) -> PrivacySpent:
+        """Return what may be stated of a plan with these charges, whatever its draws: its total, or the whole budget.
+
+        The whole budget where the plan depends on earlier draws (C14), else the total of all its charges, made or not (A4).
+        """
+        return self.whole() if self.earlier else self.spent(charges)
+
     def allows(self, charges: Sequence[Charge]) -> bool:
         """Return whether the charges together stay within the budget; never with a not-private charge.
 
@@ -286,9 +295,9 @@ class Budget(Shown):
         return self.covers(self.spent(charges))
 
     def covers(self, spent: PrivacySpent) -> bool:
-        """Return whether totals computed by `spent` stay within the budget."""
-        if self.rho is not None:
-            return spent.rho <= self.rho
+        """Return whether totals computed by `spent` stay within the budget, and with earlier charges within `whole`."""
+        if self.rho is not None or (self.earlier and self._composes_as_one and spent.rho > self.amount):
+            return spent.rho <= self.amount
         return self.epsilon is not None and spent.epsilon <= self.epsilon
 
     def warned(self) -> Budget:

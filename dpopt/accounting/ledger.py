@@ -70,9 +70,9 @@ class Ledger(Shown):
         self._unspent: Counter[Charge] = Counter()
 
     def _said(self) -> list[str]:
-        spent, neighbours = self.spent(), self._budget.neighbours(self._relation)
+        stated, neighbours = self.guaranteed(), self._budget.neighbours(self._relation)
         return [
-            f"spent epsilon = {spent.epsilon:.4g} at delta = {spent.delta:g}, rho = {spent.rho:.4g}",
+            f"guaranteed epsilon = {stated.epsilon:.4g} at delta = {stated.delta:g}, rho = {stated.rho:.4g}",
             neighbours,
         ]
 
@@ -196,8 +196,18 @@ class Ledger(Shown):
         self._paid = self._account is None
 
     def spent(self) -> PrivacySpent:
-        """Return the totals of what was spent so far; infinite after `mark_not_private`."""
+        """Return the totals of what was spent so far; infinite after `mark_not_private`.
+
+        No guarantee of its own: which charges were spent may depend on what was drawn. See `guaranteed`.
+        """
         return self._budget.spent(self._entries)
+
+    def guaranteed(self) -> PrivacySpent:
+        """Return the totals that hold wherever drawn values end the run: those of the reserved plan, spent or not.
+
+        Infinite after `mark_not_private`. Privacy: A4 in docs/privacy.
+        """
+        return self._budget.guaranteed(self.reserved) if self.is_private else self.spent()
 
     def _pay(self, charges: Sequence[Charge]) -> None:
         if self._account is not None:

@@ -35,7 +35,7 @@ import numpy as np
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, is_number
-from dpopt.accounting.conversions import UNIT, sum_upward, zcdp_order
+from dpopt.accounting.conversions import UNIT, sum_upward, zcdp_epsilon, zcdp_order
 from dpopt.errors import AccountingError
 
 THEOREMS = {
@@ -160,14 +160,15 @@ def total_of(budget: Budget, costs: Sequence[Cost]) -> Total:
         )
     totals = [_pure_total(budget, costs)] if budget.rho is None else []
     if budget.accountant is Accountant.ZCDP:
-        rho = budget.amount
-        totals.append(Total("zcdp", _sum([cost.rho for cost in costs]), rho))
+        rho, used = budget.amount, _sum([cost.rho for cost in costs])
+        # `amount` is rounded down: what a ledger allows by its epsilon is allowed here too.
+        kept = budget.epsilon is not None and zcdp_epsilon(used, budget.delta) <= budget.epsilon
+        totals.append(Total("zcdp", used, max(rho, used) if kept else rho))
         if budget.rho is None:
             order = zcdp_order(float(budget.epsilon or 0.0), budget.delta)
             used = _sum([renyi_divergence(cost, order) for cost in costs])
             totals.append(Total("renyi", used, order * rho * (1.0 - 4.0 * UNIT)))
-    kept = [total for total in totals if total.is_kept]
-    return min(kept or totals, key=lambda total: total.share)
+    return min([one for one in totals if one.is_kept] or totals, key=lambda total: total.share)
 
 
 def renyi_divergence(cost: Cost, order: float) -> float:

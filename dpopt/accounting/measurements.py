@@ -26,6 +26,8 @@ LAPLACE_THEOREM = "Ghosh, Roughgarden and Sundararajan 2009"
 ONE_WAY = "one-way marginals"
 
 _UPWARD = 1.0 + 2.0**-50  # more than the three roundings of a parameter
+BELOW = 1.0 - 1e-12
+"""A plan costs at most this share of its budget, by `_NOISIER`: ten times 0.1 fits into 1."""
 _NOISIER = 1.0 + 1e-12  # more than the roundings of a scale, of its charge, and of shares of an amount
 
 

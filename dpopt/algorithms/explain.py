@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from functools import partial
 from typing import Any
 
-from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.accountants import Accountant, columns_of, costs
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
@@ -16,6 +16,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import whole_cost
 from dpopt.releases.plan import DEFAULT_DELTA, Encoding, Plan, whole_number
 
 _LARGEST_SIZE = 10**15
@@ -23,8 +24,8 @@ _LARGEST_SIZE = 10**15
 
 def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plan with its cost, its proven and predicted errors, the memory that it takes, and why it was chosen."""
-    algorithm = algorithm_of(plan)
-    spent, needed = plan.budget.spent(plan.charges()), algorithm.expected_memory(plan, workload)
+    algorithm, charges = algorithm_of(plan), whole_cost(plan, statement, workload.schema)
+    spent, needed = plan.budget.guaranteed(charges), algorithm.expected_memory(plan, workload)
     return {
         "plan": plan.to_json(),
         "queries": len(workload),
@@ -34,7 +35,7 @@ def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dic
         "epsilon": spent.epsilon,
         "delta": spent.delta,
         "rho": spent.rho,
-        **algorithm.prices(plan),
+        **algorithm.prices(plan, charges),
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
         **{key: statement[key] for key in ("declared", "assumed") if key in statement},
         "chosen": statement.get("chosen"),
@@ -44,60 +45,16 @@ def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dic
     }
 
 
-def costs_of_plan(plan: DualQueryPlan) -> list[dict[str, Any]]:
-    """Return what each accountant charges for a plan of DualQuery; see `costs`."""
-    charges = plan.charges()
-    accountants = costs(
-        plan.rounds,
-        plan.draws,
-        float(plan.step),
-        plan.size,
-        plan.relation,
-        plan.budget.delta or DEFAULT_DELTA,
-        used=plan.budget.accountant,
-        group=plan.budget.group,
-        extra=charges[:1] if plan.one_way is not None else (),
-    )
-    if not plan.budget.earlier:
-        return accountants
-    # Part of this plan's total; each of the other accountants would measure the size at a cost of its own.
-    spent = plan.budget.spent(charges)
-    return [{**row, "epsilon": spent.epsilon} if row["used"] else row for row in accountants]
-
-
-def costs(
-    rounds: int,
-    draws: int,
-    step: float,
-    size: int,
-    relation: NeighbouringRelation,
-    delta: float,
-    *,
-    used: Accountant | None = None,
-    extra: Sequence[Charge] = (),
-    group: int = 1,
-) -> list[dict[str, Any]]:
-    """Return what each accountant charges for a run: epsilon at delta, or why it has no figure."""
-    rows = []
-    for accountant in Accountant:
-        row: dict[str, Any] = {
-            "accountant": accountant.value,
-            "delta": 0.0 if accountant is Accountant.PURE else delta,
-            "epsilon": None,
-            "refused": None,
-            "used": accountant is used,
-        }
-        try:
-            epsilon = dualquery_epsilon(
-                rounds, draws, step, size, relation, accountant, row["delta"], extra, group=group
-            )
-        except AccountingError as error:
-            row["refused"] = str(error)
-        else:
-            row["epsilon"] = epsilon if isfinite(epsilon) else None
-            row["refused"] = None if isfinite(epsilon) else "beyond the largest floating-point number"
-        rows.append(row)
-    return rows
+def costs_of_plan(plan: DualQueryPlan, charges: Sequence[Charge]) -> list[dict[str, Any]]:
+    """Return what each accountant charges for all charges of a release by DualQuery; see `costs`."""
+    budget = plan.budget
+    columns = columns_of(charges).for_groups(budget.group)
+    rows = costs(columns.epsilon, budget.delta or DEFAULT_DELTA, used=budget.accountant)
+    if not budget.earlier:
+        return rows
+    # The size is part of this plan's total; each of the other accountants would measure it at a cost of its own.
+    stated = budget.guaranteed(charges)
+    return [{**row, "epsilon": stated.epsilon} if row["used"] else row for row in rows]
 
 
 def explain_accuracy(
@@ -130,12 +87,12 @@ def explain_accuracy(
             f"a largest error of {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
             f"{MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
         )
-    at_size = costs(chosen.rounds, chosen.draws, float(chosen.step), size, relation, delta)
+    run = chosen.rounds, chosen.draws, float(chosen.step)
+    at_size = costs(partial(dualquery_epsilon, *run, size, relation), delta)
     for row in at_size:
         accountant, at = Accountant(row["accountant"]), row["delta"]
 
         def enough(size: int, accountant: Accountant = accountant, at: float = at) -> bool:
-            run = chosen.rounds, chosen.draws, float(chosen.step)
             return dualquery_epsilon(*run, size, relation, accountant, at) <= epsilon
 
         row["size_needed"] = _size_needed(enough)

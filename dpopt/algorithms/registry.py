@@ -7,7 +7,7 @@ alone, a replay neither a solver nor a table.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -30,6 +30,7 @@ from dpopt.algorithms.options import (
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    from dpopt.accounting.charges import Charge
     from dpopt.algorithms.memory import ExpectedMemory
     from dpopt.algorithms.prediction import PredictedError
     from dpopt.queries.workloads.workload import Workload
@@ -105,9 +106,9 @@ class Algorithm:
         found: ExpectedMemory | None = _load(self.memory)(plan, workload, streamed=streamed, resumed=resumed)
         return found
 
-    def prices(self, plan: Plan) -> dict[str, Any]:
-        """Return what each accountant charges for a run, under "accountants"; nothing where one accountant alone can."""
-        return {} if self.pricer is None else {"accountants": _load(self.pricer)(plan)}
+    def prices(self, plan: Plan, charges: Sequence[Charge]) -> dict[str, Any]:
+        """Return what each accountant charges for a release, under "accountants"; nothing where one accountant alone can."""
+        return {} if self.pricer is None else {"accountants": _load(self.pricer)(plan, charges)}
 
     def predict(self, plan: Plan, workload: Workload, **options: Any) -> PredictedError:
         """Return the errors that a plan shows on public populations; options and errors as of `predict` below."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, columns_of
+from dpopt.accounting.accountants import BEYOND, Accountant, columns_of, costs
 from dpopt.accounting.budget import RECORD, Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
@@ -164,29 +164,27 @@ class Spending(Protocol):
 
 
 def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
-    """Return what was spent: by the plan's accountant, by every other one, and charge by charge.
+    """Return what is guaranteed, by the plan's accountant and by every other one, and the charges of the draws.
 
-    Where the number of records was measured, the plan depends on a draw: what is guaranteed is the whole budget, which every
-    plan keeps by the budget's accountant, and not the little less that this plan costs.
+    The guarantee is that of all that was reserved (`Ledger.guaranteed`): which draws were made may depend on what was drawn.
+    Where the number of records was measured, the plan itself depends on a draw, and only the budget's accountant has a figure.
+    Privacy: A4, C14 in docs/privacy.
     """
-    guaranteed = plan.budget.whole() if plan.budget.earlier and ledger.is_private else ledger.spent()
-    delta = plan.budget.delta or DEFAULT_DELTA
-    columns = columns_of(ledger.entries).for_groups(plan.budget.group)
-    by_accountant: dict[str, Any] = {}
-    for accountant in Accountant:
-        if plan.budget.earlier:
-            used = accountant is plan.budget.accountant
-            by_accountant[accountant.value] = encode(guaranteed)["epsilon"] if used else _BY_ONE_ALONE
-            continue
-        try:
-            epsilon = columns.epsilon(accountant, 0.0 if accountant is Accountant.PURE else delta)
-        except AccountingError as error:
-            by_accountant[accountant.value] = str(error)
-        else:
-            by_accountant[accountant.value] = epsilon if math.isfinite(epsilon) else None
+    guaranteed, budget = encode(ledger.guaranteed()), plan.budget
+    delta = budget.delta or DEFAULT_DELTA
+    if budget.earlier:
+        by_accountant = {one.value: _BY_ONE_ALONE for one in Accountant}
+        by_accountant[budget.accountant.value] = guaranteed["epsilon"]
+    else:
+        columns = columns_of(ledger.reserved if ledger.is_private else ledger.entries)
+        rows = costs(columns.for_groups(budget.group).epsilon, delta)
+        by_accountant = {
+            row["accountant"]: row["epsilon"] if row["refused"] in {None, BEYOND} else row["refused"]
+            for row in rows
+        }
     return {
         "private": ledger.is_private,
-        **encode(guaranteed),
+        **guaranteed,
         "relation": plan.relation.value,
         "neighbours": plan.budget.neighbours(plan.relation),
         "unit": plan.budget.unit,
@@ -236,7 +234,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
     marks = [one for one in found if one.kind is ChargeKind.NOT_PRIVATE]
     paid = Counter(one for one in found if one.kind is not ChargeKind.NOT_PRIVATE)
     earlier = plan.budget.earlier
-    totals = plan.budget.whole() if earlier and not marks else plan.budget.spent(found[len(earlier) :])
+    totals = plan.budget.spent(marks) if marks else plan.budget.guaranteed(plan.charges())
     expected = {
         **encode(totals),
         "relation": plan.relation.value,

@@ -339,6 +339,7 @@ def prepare(
     check_bits(declared, encoding)
     check_format(terms.output(declared)["format"], declared, answers_only=options.answers_only)
     terms.reading.check_against(declared)
+    terms.reading.check_counted(terms.n0 if size is None else size, declared)
     if declared.rules:
         with stage(progress, "checking the rules"):
             feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
@@ -480,9 +481,11 @@ def size_note(plan: Plan) -> str | DpoptWarning | None:
         return None
     if plan.budget.earlier:
         return measured_note(plan.size, plan.budget)
+    most = plan.budget.rows_per_person
+    what = "records" if most is None else f"counted rows (the first {most:,} of each person, and no others)"
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        "records, answers are off by up to x %, which predicted errors leave out"
+        f"{what}, answers are off by up to x %, which predicted errors leave out"
     )
 
 

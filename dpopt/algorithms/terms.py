@@ -30,7 +30,8 @@ Rho = Annotated[
 N0 = Annotated[
     int | None,
     "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
-    " the number is measured with 1 % of the budget.",
+    " the number is measured with 1 % of the budget. With --person: of rows that are counted, of each person the first "
+    "--rows-per-person alone; leave it out if you do not know how many these are.",
 ]
 
 

@@ -179,13 +179,11 @@ class Job:
     @property
     def values(self) -> ValuesPlan | None:
         """What is measured of numbers within bins; None where each bin stands for one number."""
-        found = self.statement.get(VALUES)
-        return None if found is None else ValuesPlan.from_json(found, self.schema)
+        return _values(self.statement, self.schema)
 
     def charges(self) -> list[Charge]:
-        """Return the whole cost: that of the plan, and that of numbers within bins, in order."""
-        values = self.values
-        return [*self.plan.charges(), *([] if values is None else values.charges(self.plan.relation))]
+        """Return the whole cost; see `whole_cost`."""
+        return whole_cost(self.plan, self.statement, self.schema)
 
     def ledger(self, account: Account | None) -> Ledger:
         """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
@@ -242,6 +240,17 @@ class Job:
 
     def _in_bits(self) -> bool:
         return self.plan.encoding is Encoding.BITS
+
+
+def whole_cost(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[Charge]:
+    """Return what a release costs: its plan, and numbers within bins where the statement has them, in order."""
+    values = _values(statement, schema)
+    return [*plan.charges(), *([] if values is None else values.charges(plan.relation))]
+
+
+def _values(statement: Mapping[str, Any], schema: Schema) -> ValuesPlan | None:
+    found = statement.get(VALUES)
+    return None if found is None else ValuesPlan.from_json(found, schema)
 
 
 def check_output(output: Mapping[str, Any]) -> None:

@@ -261,16 +261,19 @@ class Request:
         self.reading.check_relation(self.relation)
         return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
 
-    def declared(self, schema: Schema | str | os.PathLike[str]) -> Schema:
-        """Return a schema that may be used.
+    def declared(self, schema: Schema | str | os.PathLike[str], size: int | None = None) -> Schema:
+        """Return a schema that may be used, with a declared number of records where there is one.
 
         Raises
         ------
         SchemaError
             If it cannot be read, or is a draft that nobody reviewed.
+        PlanError
+            If no table has so many records that are counted.
         """
         found = schema if isinstance(schema, Schema) else Schema.read(schema)
         refuse_unreviewed(found, accepted=self.accept_draft)
+        self.reading.check_counted(size, found)
         return found
 
     def declared_bins(
@@ -489,7 +492,7 @@ class Request:
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")
         if schema is not None:
-            attributes = self._attributes(schema, columns)
+            attributes = self._attributes(self.declared(schema, size), columns)
             axes = bins_of(attributes, ordered=ordered)
             return self.release(
                 command,

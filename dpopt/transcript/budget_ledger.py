@@ -26,6 +26,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
+from dpopt.accounting.measurements import BELOW
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arguments import checked
 from dpopt.errors import AccountingError, BudgetError
@@ -48,7 +49,6 @@ from dpopt.transcript.journal import entry_of, line_of
 DEFAULT_DELTA = 1e-9
 """The delta of a budget in rho where none is given: its epsilon is reported there, and nothing depends on it."""
 SECONDS_TO_WAIT = 60.0
-_BELOW = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -197,10 +197,9 @@ class BudgetLedger(Shown):
         known = {release.reservation for release in contents.releases}
         cost = Cost.of_budget(asked)
         if cost is not None and reservation not in known:
-            # What is asked holds for the unit of the release already; only a replacement is two steps. A plan costs a little
-            # less than what was asked, and is what counts in the end: ten times 0.1 shall fit into 1.
-            pure = None if cost.epsilon is None else cost.epsilon * steps * _BELOW
-            cost = Cost(cost.rho * steps**2 * _BELOW, pure)
+            # What is asked holds for the unit of the release already; only a replacement is two steps.
+            pure = None if cost.epsilon is None else cost.epsilon * steps * BELOW
+            cost = Cost(cost.rho * steps**2 * BELOW, pure)
             refuse_overspending(self.path.name, contents, cost, asked.describe())
         return Account(self, command, person, reservation or uuid.uuid4().hex)
 

@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
 
-from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.accountants import Accountant, costs
 from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement, log_universe
-from dpopt.algorithms.explain import costs, explain, explain_accuracy
+from dpopt.algorithms.explain import explain, explain_accuracy
 from dpopt.errors import AccountingError, PlanError
 from dpopt.releases.plan import Encoding, FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
@@ -66,7 +67,10 @@ def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() 
     assert found["accountants"] == [
         {**row, "size_needed": found["accountants"][place]["size_needed"]}
         for place, row in enumerate(
-            costs(chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE, 1e-6)
+            costs(
+                partial(dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE),
+                1e-6,
+            )
         )
     ]
     assert found["sharpened_bound_of_the_same_parameters"] < 0.15
@@ -105,7 +109,9 @@ def test_an_epsilon_of_nearly_zero_needs_more_records_than_there_are() -> None:
 
 
 def test_a_cost_beyond_every_number_is_no_figure() -> None:
-    rows = {row["accountant"]: row for row in costs(1000, 1000, 1e5, 1, REPLACE, 1e-6)}
+    rows = {
+        row["accountant"]: row for row in costs(partial(dualquery_epsilon, 1000, 1000, 1e5, 1, REPLACE), 1e-6)
+    }
     assert rows["theorem"]["epsilon"] is None
     assert rows["theorem"]["refused"] == "beyond the largest floating-point number"
     assert all(math.isfinite(row["epsilon"]) for row in rows.values() if row["epsilon"] is not None)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.asked import Terms
-from dpopt.algorithms.options import Projection
+from dpopt.algorithms.options import DualQuery, Projection
 from dpopt.algorithms.planned import by_epsilon, plan, read_planned
 from dpopt.algorithms.release import release
 from dpopt.errors import DpoptError, PlanError, ReleaseFolderError
 from dpopt.schema.schema import Schema
-from tests.algorithms.small_runs import SCHEMA, write_table
+from tests.algorithms.small_runs import ROWS, SCHEMA, write_table
 
 ASKED: dict[str, Any] = {"epsilon": 1.0, "algorithm": "projection", "predict": False}
 
@@ -156,3 +156,36 @@ def test_errors_fall_as_epsilon_grows() -> None:
 def test_terms_know_which_of_them_a_plan_keeps() -> None:
     kept = plan(SCHEMA, "marginals:1", n0=200, **ASKED).asked.terms
     assert (kept.rows, kept.format, kept.accept_draft) == (Terms().rows, Terms().format, False)
+
+
+GIVEN = DualQuery(rounds=5, draws=3, step="0.4")
+SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "declared": ({"n0": ROWS}, {"n0": ROWS}),
+    "measured": ({"n": ROWS}, {}),
+    "public": ({"n": ROWS, "neighbours": "replace"}, {"neighbours": "replace"}),
+}
+"""How a plan and its release learn the number of records."""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("budget", [{"epsilon": 20}, {"epsilon": 20, "delta": 0}], ids=str)
+@pytest.mark.parametrize("algorithm", [GIVEN, "dualquery", "mwem", "projection"], ids=str)
+def test_a_plan_states_what_its_release_states(
+    algorithm: Any, budget: dict[str, Any], size: str, table: Path
+) -> None:
+    planned, released = SIZES[size]
+    asked: Any = {"algorithm": algorithm, "predict": False, "values_share": 0.1, **budget}
+    delta = asked.get("delta", 1e-9 if "n0" not in planned else None)
+    shown = plan(SCHEMA, "marginals:2", **asked, **planned).explained
+    stated = release(table, SCHEMA, "marginals:2", **asked, **released).statement
+    privacy = stated["privacy"]
+    assert "values" in stated
+    assert delta is None or privacy["delta"] in {0.0, delta}
+    for key in ("epsilon", "delta", "rho", "unit", "neighbours"):
+        assert shown[key] == privacy[key], key
+    if size != "measured":
+        by_accountant = {
+            row["accountant"]: row["refused"] if row["epsilon"] is None else row["epsilon"]
+            for row in shown.get("accountants", ())
+        }
+        assert by_accountant.items() <= privacy["epsilon_by_accountant"].items()

@@ -19,6 +19,7 @@ from tests.boundary.defects.measuring import MEASURING
 from tests.boundary.defects.multiplicative_weights import MULTIPLICATIVE
 from tests.boundary.defects.nets import NETS
 from tests.boundary.defects.persons import PERSONS
+from tests.boundary.defects.statements import STATEMENTS
 from tests.boundary.planted import Check, Plant, cases, checks
 
 MECHANISMS = {
@@ -31,6 +32,7 @@ MECHANISMS = {
     "intervals": INTERVALS,
     "persons": PERSONS,
     "engines": ENGINES,
+    "statements": STATEMENTS,
     **COUNTING,
 }
 

@@ -6,7 +6,7 @@ import ast
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -53,6 +53,7 @@ def disjunctions() -> PolynomialFamily:
     return plan_symmetric(literals, 1, HALF, size=ROWS).family
 
 
+PERSON = TableReading(person="user", rows_per_person=2)
 Paid = Callable[[Path, BudgetLedger], object]
 RELEASES: dict[str, tuple[str, Paid]] = {
     "records": ("release", lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, **ASKED)),
@@ -143,6 +144,84 @@ def test_a_release_reserves_what_it_costs_and_is_refused_before_it_reads(name: s
         )
 
 
+MANY = pd.DataFrame(
+    {
+        "age": [number * 7 % 60 for number in range(1200)],
+        "smoker": ["true", "false"] * 600,
+        "user": [number // 2 for number in range(1200)],
+    }
+)
+AGES = dpopt.Schema(tuple(one for one in SCHEMA.attributes if one.name in {"age", "smoker"}))
+TOTALS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "pure": ({"epsilon": 20}, {"epsilon": 20, "delta": 0.0}),
+    "epsilon and delta": ({"epsilon": 20, "delta": 1e-6}, {"epsilon": 20, "delta": 1e-6}),
+    "rho": ({"rho": 9}, {"rho": 9}),
+    "half of it is a replacement": ({"epsilon": 20, "neighbours": "replace"}, {"epsilon": 10, "delta": 0.0}),
+    "a quarter of it is one": ({"rho": 36, "neighbours": "replace"}, {"rho": 9}),
+    "a person": ({"epsilon": 20, "delta": 1e-6, "person": "user"}, {"epsilon": 20, "delta": 1e-6}),
+}
+"""A budget file, and what is asked of a release: as much as is there."""
+WHOLE: dict[str, Callable[..., object]] = {
+    **{
+        name: partial(
+            lambda name, budget, asked: release(
+                MANY, AGES, "marginals:2", algorithm=name, predict=False, budget=budget, **asked
+            ),
+            name,
+        )
+        for name in ("noise", "projection", "dualquery", "mwem")
+    },
+    "histogram": lambda budget, asked: dpopt.histogram(MANY, AGES, "age", budget=budget, **asked),
+    "grid": lambda budget, asked: dpopt.grid(
+        MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked
+    ),
+    "sorted": lambda budget, asked: dpopt.sorted_counts(MANY, AGES, "age", budget=budget, **asked),
+    "intervals": lambda budget, asked: dpopt.intervals(MANY, AGES, "age", budget=budget, **asked),
+    "boxes": lambda budget, asked: dpopt.intervals(
+        MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked
+    ),
+    "summary": lambda budget, asked: dpopt.summary(MANY, AGES, 2, budget=budget, **asked),
+}
+
+
+ONE_BY_ONE = [("noise", total) for total in TOTALS] + [(name, "epsilon and delta") for name in WHOLE]
+"""Every kind of total, and every family."""
+
+
+@pytest.mark.parametrize(("name", "total"), ONE_BY_ONE)
+def test_a_release_of_all_that_a_budget_file_holds_is_paid(name: str, total: str, tmp_path: Path) -> None:
+    held, asked = TOTALS[total]
+    if held.get("person"):
+        asked = {**asked, "reading": PERSON}
+    budget = BudgetLedger.create(tmp_path / "owner.budget", **held)
+    WHOLE[name](budget, asked)
+    assert len(budget.contents().releases) == 1
+    with pytest.raises(BudgetError, match="left"):
+        WHOLE[name](budget, asked)
+    assert len(budget.contents().releases) == 1
+
+
+@pytest.mark.parametrize(
+    ("held", "asked"), [({"epsilon": 20}, {"epsilon": 2, "delta": 0}), ({"rho": 7}, {"rho": 0.7})]
+)
+def test_ten_releases_of_a_tenth_with_measured_sizes_are_paid(
+    held: dict[str, Any], asked: dict[str, Any], tmp_path: Path
+) -> None:
+    budget = BudgetLedger.create(tmp_path / "owner.budget", **held)
+    for _ in range(10):
+        WHOLE["noise"](budget, asked)
+    with pytest.raises(BudgetError, match="left"):
+        WHOLE["noise"](budget, asked)
+
+
+@pytest.mark.parametrize("spent", [{"epsilon": 2, "delta": 1e-6}, {"rho": 0.5}], ids=str)
+def test_prefixes_are_paid_from_a_file_that_holds_as_much(spent: dict[str, Any], tmp_path: Path) -> None:
+    budget = BudgetLedger.create(tmp_path / "owner.budget", **spent)
+    made = dpopt.prefixes(MANY, AGES, "age", steps=2, out=tmp_path / "steps.jsonl", budget=budget, **spent)
+    (found,) = budget.contents().releases
+    assert found.cost.rho == made.privacy["rho"]
+
+
 def test_a_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=1)
     table = tmp_path / "table.csv"
@@ -219,7 +298,6 @@ def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -
         )
 
 
-PERSON = TableReading(person="user", rows_per_person=2)
 OF_PERSONS: dict[str, Callable[[Path, BudgetLedger], object]] = {
     "records": lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
     "histogram": lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, reading=PERSON, **HALVES),

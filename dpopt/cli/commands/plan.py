@@ -32,7 +32,7 @@ def plan(
     n: Annotated[
         int | None,
         "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
-        "release measures the number (or takes that of --n0).",
+        "release measures the number (or takes that of --n0). Where persons are protected, of rows that are counted.",
     ] = None,
     epsilons: Annotated[
         str | None,

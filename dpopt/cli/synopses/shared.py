@@ -39,7 +39,7 @@ OutOption = Annotated[Path, "-o", "--out", "New file (.npz) for the release."]
 NOption = Annotated[
     int | None,
     "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a release measures the "
-    "number (or takes that of --n0).",
+    "number (or takes that of --n0). Where persons are protected, of rows that are counted.",
 ]
 ReplaceNOption = Annotated[int | None, "Number of records, under replace."]
 ConfidenceOption = Annotated[float, "Confidence level of the intervals or bounds, between 0 and 1."]

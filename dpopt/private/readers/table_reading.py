@@ -181,7 +181,8 @@ class TableReading:
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> reading.for_schema(schema) == reading, reading.for_publication(schema).column_names
     (True, ('smoker', 'unused 2'))
-    >>> reading.check_against(schema)
+    >>> reading.check_against(schema), reading.check_counted(10_000, schema)
+    (None, None)
     >>> reading.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
     >>> reading.table_form().separators, reading.pairs_form().quotes, reading.edges_form().comments
     (';', True, '#%')
@@ -272,6 +273,25 @@ class TableReading:
             raise PlanError(
                 f"{option}: what a row holds decides whether it is counted, so the number of counted records is private, and "
                 "replace-one publishes it; use --neighbours add-remove"
+            )
+
+    def check_counted(self, size: int | None, schema: Schema) -> None:
+        """Refuse a number of records that cannot be: above K rows of each person, where the schema lists the persons.
+
+        Raises
+        ------
+        PlanError
+            With the most rows that can be counted.
+        """
+        if self.person is None or size is None or OnInvalid.OTHER in self.repairs:
+            return
+        listed = (one.size for one in schema.attributes if one.name == self.person and one.values)
+        persons = next(listed, None)
+        if persons is not None and size > persons * (self.rows_per_person or 0):
+            raise PlanError(
+                f"found a number of records of {size:,}; of each person at most {self.rows_per_person:,} rows are counted, and "
+                f"the schema lists {persons:,} values of {self.person!r}: {persons * (self.rows_per_person or 0):,} rows at "
+                "most. Give the number of rows that are counted, or leave --n0 out: it is measured then"
             )
 
     def check_against(self, schema: Schema) -> None:

@@ -67,7 +67,7 @@ def sanitize(
     True
     """
     request = Request(**asked)
-    request.declared(family.schema)
+    request.declared(family.schema, n0)
     return request.release(
         "sanitizer",
         lambda budget, size: plan_sanitizer(

@@ -234,7 +234,7 @@ def summary(
     """
     request = Request(**asked)
     names = None if columns is None else tuple(columns)
-    chosen = ChosenLiterals.of(request.declared(schema), names, literals)
+    chosen = ChosenLiterals.of(request.declared(schema, n0), names, literals)
 
     def planned(budget: Budget, size: int | None) -> SummaryPlan:
         return plan_summary(
