@@ -22,7 +22,7 @@ from dpopt.releases.folder_files import RELEASE, give_one_time, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding
-from dpopt.releases.readme import write_readme
+from dpopt.releases.readme import fallbacks_in_words, write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import MeasuredMarginals, Outcome
 from dpopt.releases.table_output import write_answers, write_records
@@ -106,7 +106,9 @@ class SyntheticRelease(Shown):
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
-        return [self.job.plan.algorithm, f"{rows}{held}", *error, *said_of(self.statement["privacy"])]
+        failed = [said.partition(", a short")[0].lower() for said in fallbacks_in_words(self.statement)]
+        said = [*error, *failed, *said_of(self.statement["privacy"])]
+        return [self.job.plan.algorithm, f"{rows}{held}", *said]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
         if self.synthetic is None or len(self.record_schema) > WIDEST_SHOWN:

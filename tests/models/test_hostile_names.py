@@ -18,21 +18,93 @@ from dpopt.programs.building import Block, Builder
 from dpopt.programs.text import LP_REPLACES, MPS_REPLACES, PULP_REPLACES, unlike
 from dpopt.solvers.pulp_cbc import cbc_program
 
-WORDS = (
-    "free st s.t. St. subject such inf INFINITY infant nan Nancy e1 E5x e 1e5 3 0x1p3 .5 -1 end End general generals gen int "
-    "integer bin binary bounds bound min max minimize maximum maximise semi sos sos1 sec sin pwl lazy user rows RHS columns "
-    "RANGES name NAME ENDATA objective objsense x x.1 x_ r r_ r.1"
-).split()
-SIGNS = ["größe", "gr\xa0öße", "年齢", "🙂", "\ud800", "a b", "a\tb", "a\nb", "a\rb", "a\0b", "a\x7fb", "", " ", "x", "x", *r"""
+WORDS = [
+    "free",
+    "st",
+    "s.t.",
+    "St.",
+    "subject",
+    "such",
+    "inf",
+    "INFINITY",
+    "infant",
+    "nan",
+    "Nancy",
+    "e1",
+    "E5x",
+    "e",
+    "1e5",
+    "3",
+    "0x1p3",
+    ".5",
+    "-1",
+    "end",
+    "End",
+    "general",
+    "generals",
+    "gen",
+    "int",
+    "integer",
+    "bin",
+    "binary",
+    "bounds",
+    "bound",
+    "min",
+    "max",
+    "minimize",
+    "maximum",
+    "maximise",
+    "semi",
+    "sos",
+    "sos1",
+    "sec",
+    "sin",
+    "pwl",
+    "lazy",
+    "user",
+    "rows",
+    "RHS",
+    "columns",
+    "RANGES",
+    "name",
+    "NAME",
+    "ENDATA",
+    "objective",
+    "objsense",
+    "x",
+    "x.1",
+    "x_",
+    "r",
+    "r_",
+    "r.1",
+]
+SIGNS = [
+    "größe",
+    "gr\xa0öße",
+    "年齢",
+    "🙂",
+    "\ud800",
+    "a b",
+    "a\tb",
+    "a\nb",
+    "a\rb",
+    "a\0b",
+    "a\x7fb",
+    "",
+    " ",
+    "x",
+    "x",
+]
+SIGNS += r"""
     a-b a+b a*b a^b a<b a>b a:b a/b a\b a[b a]b a=b a"b a'b 'MARKER' $a *a !a #a %a &a (a ,a ;a ?a @a _a `a {a |a ~a a,b a.b
-""".split()]  # fmt: skip
+""".split()  # noqa: SIM905
 LONG = ["l" * 400, "l" * 400, "l" * 399 + "m", "é" * 400]
 NAMES = [*WORDS, *SIGNS, *LONG]
 SIZE = len(NAMES)
 
 
 def model(*, whole: bool = False) -> Model:
-    """Return a model whose least point gives the i-th column (from 1) the value i; its rows have one side, two, or an equation."""
+    """Return a model whose least point gives the i-th column (from 1) the value i; rows have one side or two."""
     build = Builder()
     values, third = np.arange(1.0, SIZE + 1), np.arange(SIZE) % 3
     columns = build.variables("x", SIZE, objective=1.0, whole=whole, upper=10.0 * SIZE)
