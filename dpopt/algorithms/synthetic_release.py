@@ -24,7 +24,7 @@ from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import Encoding, whole_number
 from dpopt.releases.progress import Progress
-from dpopt.releases.readme import write_readme
+from dpopt.releases.readme import fallbacks_in_words, write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import MeasuredMarginals, Outcome
@@ -109,7 +109,9 @@ class SyntheticRelease(Shown):
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
-        return [self.job.plan.algorithm, f"{rows}{held}", *error, *said_of(self.statement["privacy"])]
+        failed = [said.partition(", a short")[0].lower() for said in fallbacks_in_words(self.statement)]
+        said = [*error, *failed, *said_of(self.statement["privacy"])]
+        return [self.job.plan.algorithm, f"{rows}{held}", *said]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
         if self.synthetic is None or len(self.record_schema) > WIDEST_SHOWN:

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
@@ -21,15 +19,13 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, why_refused
-from dpopt.queries.clauses import Clauses
-from dpopt.releases.solver_choice import formulation_named, solver_with_duals
+from dpopt.releases.solver_choice import TRIAL_SECONDS, formulation_named, solver_with_duals, tiny_problem
 from dpopt.solvers.registry import BREAKDOWNS
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Contestant
 
 BOUND_SECONDS = 60.0
-WARM_UP_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +139,9 @@ class _Weighted:
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
         """Solve a problem of two attributes: by the solver itself, as presolve would settle it, and nothing would be loaded."""
-        two = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [1, 0]], [[True, False], [True, True]])
-        tiny = MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
+        tiny = tiny_problem()
         program = tiny if contestant.formulation is None else max_csp_as_mip(tiny, contestant.formulation)
-        contestant.inner.solve(program, replace(limits, seconds=WARM_UP_SECONDS, work=None))
+        contestant.inner.solve(program, replace(limits, seconds=TRIAL_SECONDS, work=None))
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
         return contestant.solver().solve(self.problem, limits)
@@ -212,7 +207,7 @@ class _Posed:
             "x", 1, upper=2, objective=1, whole=Capability.LP not in contestant.inner.capabilities
         )
         build.rows("one", 1, (0, x, 1), upper=1)
-        contestant.inner.solve(build.program(), replace(limits, seconds=WARM_UP_SECONDS, work=None))
+        contestant.inner.solve(build.program(), replace(limits, seconds=TRIAL_SECONDS, work=None))
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
         own = isinstance(contestant.inner, ClosedForm)

@@ -337,8 +337,8 @@ class Model:
     def write(self, path: str | Path) -> None:
         """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT.
 
-        Numbers are written so that they read back as the same doubles. LP files have `(`, `)` and `_` in names where names here
-        have signs that the format does not allow.
+        Numbers are written so that they read back as the same doubles. Files have `(`, `)`, `~` and `_` in names where names
+        here have signs that a reader does not take; long names are cut, and those that would be alike get a number.
 
         Raises
         ------
@@ -355,8 +355,8 @@ class Model:
         names = [name for block in self.variables.values() for name in block.names()]
         labels = [name for block in self.rows.values() for name in block.names()]
         if ending == ".mps":
-            titles = (unlike(part, MPS_REPLACES) for part in (names, labels))
-            return mps_text(program, name=self.name, columns=next(titles), rows=next(titles))
+            (name,), titles, labels = (unlike(part, MPS_REPLACES) for part in ([self.name], names, labels))
+            return mps_text(program, name=name, columns=titles, rows=labels)
         if ending == ".lp":
             return lp_text(program, name=self.name, columns=names, rows=labels)
         if ending == ".pbtxt":

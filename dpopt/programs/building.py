@@ -207,7 +207,10 @@ def names_of(blocks: Sequence[Block], prefix: str, size: int) -> list[str]:
     """Return the names of all variables or rows, in order; without blocks, the prefix and their numbers."""
     if not blocks:
         return [f"{prefix}{number}" for number in range(size)]
-    return [name for block in blocks for name in block.names()]
+    names = (name for block in blocks for name in block.names())
+    return [
+        name.encode("utf-8", "backslashreplace").decode() for name in names
+    ]  # libraries refuse half signs
 
 
 SMALLEST = 1e-15

@@ -5,6 +5,8 @@ LP files hold numbers with as many digits as it takes to read the same double ba
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -17,12 +19,23 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import MultipliedOut, QuadraticProgram
 
 _TERMS = 8
-LP_REPLACES = str.maketrans({"[": "(", "]": ")", "=": "~"} | dict.fromkeys("-+*^<>:/\\ ", "_"))
-MPS_REPLACES = str.maketrans({" ": "_"})
-PULP_REPLACES = str.maketrans("-+[] ->/", "________")
-"""What signs in names become in LP and MPS files, and in PuLP."""
+_NEVER = str.maketrans(dict.fromkeys([*map(chr, range(33)), *"\"'*$\x7f"], "_"))
+_OTHERS = str.maketrans({"=": "~"} | dict.fromkeys("!#%&+-/:;<>?@\\^`{|}", "_"))
+MPS_REPLACES = _NEVER
+LP_REPLACES = _NEVER | _OTHERS | str.maketrans("[]", "()")
+PULP_REPLACES = _NEVER | _OTHERS | str.maketrans("[]", "__")  # PuLP writes LP files of its own
+"""What signs in names become in LP and MPS files, and in PuLP; other signs than ASCII are written as their numbers before."""
 
-_PER_LINE = 8  # terms; some readers take no longer lines than 255 or 560 signs
+_LONGEST = 88  # letters of a name: CBC's reader of LP files takes 96, of which a number at the end needs some
+_NO_NAME = re.compile(
+    r"[^A-DF-Za-df-z_]|inf|nan|(min|max)(imi[sz]e|imum)?$|(subject|such|st|s\.t|bounds?|free|end|lazy|user|sec|sin|pwl|rows|"
+    r"columns|rhs|ranges|name|objsense|objname|objsense|sections?|gen(erals?)?|int(egers?)?|bin(ary|aries)?|semis?|sos[12]?|"
+    r"qsection|qmatrix|quadobj|qcmatrix|csection|indicators|cardinality|delayedrows|modelcuts|usercuts)\.?$|$",
+    re.IGNORECASE,
+)
+"""What begins like a number, or is a word of LP or MPS files: such a name gets a sign in front."""
+
+_LINE = 250  # signs; some readers take no longer lines than 255
 Term = tuple[float, str]
 
 
@@ -165,11 +178,16 @@ def lp_text(
     Source: the LP format as read by HiGHS, CPLEX, Gurobi, SCIP and GLPK.
     """
     linear, goal = program.linear, MultipliedOut.of(program)
-    titles = _allowed(columns or [f"x{number}" for number in range(linear.number_of_variables)])
-    labels = _allowed(rows or [f"r{number}" for number in range(linear.number_of_rows)])
+    titles = unlike(columns or [f"x{number}" for number in range(linear.number_of_variables)], LP_REPLACES)
+    given = [*(rows or [f"r{number}" for number in range(linear.number_of_rows)])]
+    two = (
+        np.isfinite(linear.row_lower) & np.isfinite(linear.row_upper) & (linear.row_lower < linear.row_upper)
+    )
+    labels = unlike([*given, *(f"{given[row]}_" for row in np.flatnonzero(two))], LP_REPLACES)
+    second = iter(labels[len(given) :])
     named = np.array(titles, dtype=np.object_)
     used = np.flatnonzero(goal.costs)
-    lines = [f"\\ {_allowed([name])[0]}", "maximize" if linear.maximize else "minimize"]
+    lines = [f"\\ {unlike([name], LP_REPLACES)[0]}", "maximize" if linear.maximize else "minimize"]
     terms = [_term(value, title) for value, title in zip(goal.costs[used].tolist(), named[used], strict=True)]
     if goal.rows.size:
         squares = zip(goal.coefficients.tolist(), named[goal.rows], named[goal.columns], strict=True)
@@ -186,7 +204,7 @@ def lp_text(
         _term(value, title)
         for value, title in zip(linear.coefficients.tolist(), named[linear.columns], strict=True)
     ]
-    sides = zip(labels, linear.row_lower.tolist(), linear.row_upper.tolist(), strict=True)
+    sides = zip(labels[: len(given)], linear.row_lower.tolist(), linear.row_upper.tolist(), strict=True)
     for place, (label, low, high) in enumerate(sides):
         row = found[starts[place] : starts[place + 1]] or [_term(0.0, titles[0])]
         written = _wrapped(row)
@@ -196,14 +214,14 @@ def lp_text(
         if np.isfinite(high):
             lines += [f" {label}:", *written, f"  <= {high!r}"]
         if np.isfinite(low):
-            lines += [f" {label}{'_' if np.isfinite(high) else ''}:", *written, f"  >= {low!r}"]
+            lines += [f" {next(second) if np.isfinite(high) else label}:", *written, f"  >= {low!r}"]
     lines.append("bounds")
     bounds = zip(titles, linear.lower.tolist(), linear.upper.tolist(), strict=True)
     lines += [_bound(title, low, high) for title, low, high in bounds]
     whole = named[linear.integrality].tolist()
     if whole:
         lines += ["general", *(f" {title}" for title in whole)]
-    return "\n".join([*lines, "end", ""]).encode("ascii", "replace")
+    return "\n".join([*lines, "end", ""]).encode("ascii")
 
 
 def _term(value: float, name: str) -> str:
@@ -211,7 +229,12 @@ def _term(value: float, name: str) -> str:
 
 
 def _wrapped(terms: Sequence[str]) -> list[str]:
-    return ["  " + " ".join(terms[place : place + _PER_LINE]) for place in range(0, len(terms), _PER_LINE)]
+    lines = [""]
+    for term in terms:
+        if len(lines[-1]) + len(term) > _LINE:
+            lines.append("")
+        lines[-1] += f"  {term}"
+    return lines
 
 
 def _bound(title: str, low: float, high: float) -> str:
@@ -225,17 +248,15 @@ def _bound(title: str, low: float, high: float) -> str:
 
 
 def unlike(names: Sequence[str], replaces: Mapping[int, str | int]) -> list[str]:
-    """Return names in ASCII with some signs replaced, and a number at the end of those that would be alike."""
-    seen: dict[str, int] = {}
+    """Return names that files hold and readers tell apart, with a number at the end of those that would be alike."""
+    used, times = {"objective"}, Counter[str]()
     result = []
     for name in names:
-        title = name.translate(replaces).encode("ascii", "backslashreplace").decode()
-        times = seen.get(title, 0)
-        seen[title] = times + 1
-        result.append(f"{title}.{times}" if times else title)
+        title = name.encode("ascii", "backslashreplace").decode().translate(replaces)[:_LONGEST]
+        title = found = f"_{title}" if _NO_NAME.match(title) else title
+        while found in used:
+            times[title] += 1
+            found = f"{title}.{times[title]}"
+        used.add(found)
+        result.append(found)
     return result
-
-
-def _allowed(names: Sequence[str]) -> list[str]:
-    """Return names that LP files allow; one that begins like a number gets a sign in front."""
-    return [f"_{title}" if title[:1] in "0123456789.eE" else title for title in unlike(names, LP_REPLACES)]

@@ -127,7 +127,12 @@ def _snapped(program: PointProgram, values: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _without_solution(result: SolveResult, termination: Termination, why: str) -> SolveResult:
-    text = f"{result.native_status}; the answer was refused: {why}"
+    text, limit = f"{result.native_status}; the answer was refused: {why}", None
+    if termination is Termination.IMPRECISE and result.termination is Termination.LIMIT:
+        termination, limit = (
+            Termination.LIMIT,
+            result.limit,
+        )  # what is there when the time is over need not fit yet
     return replace(
-        result, termination=termination, limit=None, solution=None, objective=None, native_status=text
+        result, termination=termination, limit=limit, solution=None, objective=None, native_status=text
     )

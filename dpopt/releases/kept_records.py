@@ -148,7 +148,7 @@ class Round:
     fallback : str or None
         Why the public fallback rule was used, or None if the solver gave the record.
     solver : str
-        Name and version of the solver that was asked.
+        Name and version of the solver that made the record: the fallback where it answered, or "settled by presolve".
     solve_seconds : float or None
         How long it took, for the owner's log; None for a round read from file. Never written to a release.
 

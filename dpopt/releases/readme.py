@@ -48,7 +48,10 @@ def readme_of(statement: Mapping[str, Any]) -> str:
     parts = [
         _heading(statement),
         _what_it_is(statement),
-        *map(_wrapped, [*repairs_in_words(statement), *two_way_in_words(statement)]),
+        *map(
+            _wrapped,
+            [*fallbacks_in_words(statement), *repairs_in_words(statement), *two_way_in_words(statement)],
+        ),
         *_cost(statement),
         "FILES",
         *_files(statement, held),
@@ -80,6 +83,18 @@ def repairs_in_words(statement: Mapping[str, Any]) -> list[str]:
     return [
         words for repair, words in _REPAIRS.items() if repair in statement.get("on_invalid", "").split(",")
     ]
+
+
+def fallbacks_in_words(statement: Mapping[str, Any]) -> list[str]:
+    """Return in how many rounds, or for how many records, the solver that was asked for failed, and what answered."""
+    rounds, batches = statement.get("certificates") or {}, statement.get("batches") or {}
+    failed, why = (rounds or batches).get("fallbacks"), "; ".join(rounds.get("fallback_reasons", ()))
+    if not failed:
+        return []
+    of = batches.get("batches_kept", 0) * batches.get("records_of_a_batch", 0)
+    where = f"In {failed:,} of {rounds['rounds']:,} rounds" if rounds else f"For {failed:,} of {of:,} records"
+    because = f" ({why})" if why else ""
+    return [f"{where} the fallback answered, a short local search, for the solver gave no record{because}."]
 
 
 TOLERABLE = 0.02

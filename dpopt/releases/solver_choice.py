@@ -5,11 +5,21 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 
-from dpopt.errors import PlanError, SolverUnavailableError
+import numpy as np
+
+from dpopt.errors import AccuracyWarning, PlanError, SolverUnavailableError, warn
+from dpopt.models.best_responses.best_response import read_record
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Solver
+from dpopt.queries.clauses import Clauses
 from dpopt.solvers import registry
+
+TRIAL_SECONDS = 30.0
+"""What a solver gets that is tried on a tiny problem."""
 
 FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
 """Simplex methods end at a vertex, whose duals have small denominators; they are asked first."""
@@ -38,9 +48,7 @@ def solver_and_formulation(
     """Return what a user types as "cp-sat" or "highs:clique": the registered solver, and how it gets weighted clauses.
 
     In Python a solver may be given as it is.
-
-    The formulation is None for solvers that take weighted clauses as they are, and per-literal for others where none is
-    named. `solver_named` stands in for the registry.
+    The formulation is None for solvers that take weighted clauses as they are, per-literal where none is named.
 
     Raises SolverUnavailableError: no solver has this name; PlanError: no formulation has this name, or the solver needs none.
     """
@@ -82,7 +90,9 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
     Raises SolverUnavailableError or PlanError with the reason and what to do.
     """
     if takes is Capability.MAX_CSP or given == registry.DEFAULT:
-        require_available(clause_solver(given))
+        solver = require_available(clause_solver(given))
+        if not isinstance(given, str) or given.partition(":")[0] in registry.outside(registry.ENTRY_POINTS):
+            _try_out(solver)
         return
     solver = registry.get_solver(given)
     if takes not in solver.capabilities:
@@ -90,6 +100,43 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
         others = ", ".join(name for name, one in known if one is not None and takes in one.capabilities)
         raise PlanError(f"{solver.name} does not take {takes.value}; {others} do")
     require_available(solver)
+
+
+def tiny_problem() -> MaxCsp:
+    """Return a public problem of two attributes, for a solver to be tried on."""
+    two = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [1, 0]], [[True, False], [True, True]])
+    return MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
+
+
+def raised(error: BaseException) -> str:
+    """Return what a solver raised, with its text, whatever its code does."""
+    try:
+        return f"raised {type(error).__name__}: {error}"[:300]
+    except registry.BREAKDOWNS:
+        return f"raised {type(error).__name__}"
+
+
+def _try_out(solver: Solver) -> None:
+    """Warn of a solver from outside that fails on a tiny problem; presolve would settle it, and is left out."""
+    asked, problem = solver.inner if isinstance(solver, Presolved) else solver, tiny_problem()
+    try:
+        result: object = asked.solve(problem, SolveLimits(seconds=TRIAL_SECONDS, threads=1), hint=None)
+        why = (
+            read_record(problem, result)[1]
+            if isinstance(result, SolveResult)
+            else f"gave a {type(result).__name__}"
+        )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # SystemExit too: a run would go on after it
+        why = raised(error)
+    if why is not None:
+        warn(
+            AccuracyWarning(
+                f"the solver {solver.name!r} failed on a problem of two attributes that it was tried on: {why}. A round in "
+                "which it fails is answered by a short local search; mend it, or take another solver"
+            )
+        )
 
 
 def require_solver_again(name: str, given: Solver | None, takes: Capability = Capability.MAX_CSP) -> None:

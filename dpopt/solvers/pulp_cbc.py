@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import write_mps
-from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, Verdict, mixed_integer, run_on_mps
 from dpopt.solvers.pulp_other import pulp_problem
@@ -69,7 +69,12 @@ class PulpCbc:
         text, log = run_on_mps(
             self.name, lambda path: _write(linear, path), command, lambda line: _listen(history, line, sign)
         )
-        return replace(self.read(linear, text, log), history=history.entries())
+        found = replace(self.read(linear, text, log), history=history.entries())
+        if found.limit is Limit.WORK and not (limits.work and linear.integrality.any()):
+            return replace(
+                found, limit=Limit.TIME
+            )  # its linear programs end "on iterations" when the time is over
+        return found
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
         """Read a solution file and what CBC printed."""
@@ -79,7 +84,8 @@ class PulpCbc:
         termination, limit = STATUS.get(native, UNKNOWN_STATUS)
         sign = -1.0 if program.maximize else 1.0
         point = None
-        if termination in {Termination.OPTIMAL, Termination.LIMIT} and native == status:
+        fits = termination is Termination.LIMIT and "\n**" not in text  # ** marks values that break a row
+        if native == status and (termination is Termination.OPTIMAL or fits):
             point = _point(program, text)
         bound = _bound(log)
         if termination is Termination.OPTIMAL and point is not None:

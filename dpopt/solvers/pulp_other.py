@@ -159,7 +159,9 @@ def pulp_problem(
 
     if isinstance(program, QuadraticProgram):
         raise ProgramError("PuLP holds linear programs only; take to_cvxpy or to_mathopt for squares")
-    problem = pulp.LpProblem(name, pulp.LpMaximize if program.maximize else pulp.LpMinimize)
+    problem = pulp.LpProblem(
+        unlike([name], PULP_REPLACES)[0], pulp.LpMaximize if program.maximize else pulp.LpMinimize
+    )
     kinds = np.where(program.integrality, pulp.LpInteger, pulp.LpContinuous).tolist()
     titles = unlike(names_of(variables, "x", program.number_of_variables), PULP_REPLACES)
     bounds = zip(titles, _ends(program.lower), _ends(program.upper), kinds, strict=True)

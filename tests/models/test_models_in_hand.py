@@ -112,7 +112,7 @@ for name, model in built.items():
 """
 _FILES = """
 import highspy
-from dpopt.programs.text import MPS_REPLACES, _allowed, unlike
+from dpopt.programs.text import LP_REPLACES, MPS_REPLACES, unlike
 for name, model in built.items():
     for ending in () if model.cones else (".lp", ".mps"):
         path = Path(sys.argv[1]) / f"model{ending}"
@@ -122,12 +122,12 @@ for name, model in built.items():
         assert solver.readModel(str(path)) == highspy.HighsStatus.kOk
         read = solver.getLp()
         titles = names(model.variables)
-        titles = _allowed(titles) if ending == ".lp" else unlike(titles, MPS_REPLACES)
+        titles = unlike(titles, LP_REPLACES if ending == ".lp" else MPS_REPLACES)
         integral = highspy.HighsVarType.kInteger
         whole = [one == integral for one in read.integrality_] or [False] * len(titles)
         assert dict(zip(read.col_names_, whole)) == dict(zip(titles, model.linear.integrality.tolist())), name
         labels = names(model.rows)
-        labels = _allowed(labels) if ending == ".lp" else unlike(labels, MPS_REPLACES)
+        labels = unlike(labels, LP_REPLACES if ending == ".lp" else MPS_REPLACES)
         assert {one.rstrip("_") for one in read.row_names_} == {one.rstrip("_") for one in labels}, name
         solver.run()
         sign = -1.0 if ending == ".mps" and model.linear.maximize else 1.0

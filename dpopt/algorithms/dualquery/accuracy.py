@@ -15,6 +15,7 @@ import numpy as np
 
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.errors import PlanError
+from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
 
@@ -244,7 +245,7 @@ def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
     gaps = [
         done.certificate.gap / max(1, done.sampled.charge.count)
         for done in rounds
-        if done.certificate.gap is not None
+        if done.certificate.gap is not None and done.solver != SETTLED  # presolve proves; no solver reported
     ]
     proven = [gaps_of(done).proven / max(1, done.sampled.charge.count) for done in rounds]
     stopped: dict[str, int] = {}

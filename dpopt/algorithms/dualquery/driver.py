@@ -22,6 +22,7 @@ from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
+from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.private.curators.dualquery_curator import Curator, DqrsCurator
 from dpopt.programs.certificate import certify
 from dpopt.programs.max_csp import MaxCsp
@@ -34,6 +35,7 @@ from dpopt.releases.progress import Figures, stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
 from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
+from dpopt.releases.solver_choice import raised
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import DRAW, MEASUREMENT
@@ -86,10 +88,15 @@ class BestResponder:
         result = self._ask(problem, limits, hint)
         solve_seconds = time.perf_counter() - asked  # by our own clock, not by the solver's word
         record, fallback = read_record(problem, result)
+        by = SETTLED if result.native_status == SETTLED else f"{result.solver} {result.version}"
         if record is None:
-            record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]
+            found = self.fallback.solve(problem, SolveLimits(work=1), hint=hint)
+            record, by = read_record(problem, found)[0], f"{found.solver} {found.version}"
             if record is None:
-                record = np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint
+                record, by = (
+                    np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint,
+                    "a known record",
+                )
         record = self.free_attributes.fill(problem, record, sampled.round)
         answered = result if fallback is None else None
         return Round(
@@ -98,7 +105,7 @@ class BestResponder:
             certify(problem, record, bound=None if answered is None else answered.bound),
             result.termination.value if result.limit is None else f"{result.limit.value} limit",
             None if fallback is None else _plain(fallback),
-            _plain(f"{result.solver} {result.version}"),
+            _plain(by),
             solve_seconds,
         )
 
@@ -113,7 +120,7 @@ class BestResponder:
             raise
         # The draw is spent, so no error of a solver may end the run.
         except BaseException as error:  # noqa: BLE001
-            native = f"raised {type(error).__name__}"
+            native = raised(error)
         return SolveResult(Termination.FAILED, None, None, None, None, _name_of(self.solver), "", native, 0.0)
 
 

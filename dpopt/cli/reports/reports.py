@@ -318,6 +318,7 @@ def _rows(number: float) -> str:
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
     """Return what a reader of the records should know: copies, records that do not decode, fallbacks, lost rounds."""
     from dpopt.inference.records.problem import TIME_IS_UP
+    from dpopt.releases.readme import fallbacks_in_words
 
     records, certificates = statement["records"], statement.get("certificates")
     lines: list[str] = []
@@ -333,6 +334,8 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
             f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records, chosen to be right "
             "together; none is a person"
         )
+    more = "Give it more --seconds, or use the local search"
+    lines += [f"warning: {said[0].lower()}{said[1:]} {more}" for said in fallbacks_in_words(statement)]
     values = statement.get("values", {})
     lines += [f"note: {torn}: {values['lost_because']}" for torn in values.get("lost_to_interruptions", ())]
     if certificates is None:
@@ -345,12 +348,6 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
     if records["records_that_decode"] < records["rounds"]:
         lines.append(
             "note: with indicator bits records need not decode; this coding is for comparison with the paper"
-        )
-    if certificates["fallbacks"]:
-        reasons = "; ".join(certificates["fallback_reasons"])
-        lines.append(
-            f"warning: in {certificates['fallbacks']:,} of {records['rounds']:,} rounds the solver gave no record ({reasons}); "
-            "a short local search stood in. Give it more --seconds, fewer --draws, or use the local search"
         )
     if records["rounds"] < statement["plan"]["rounds"]:
         lines.append(

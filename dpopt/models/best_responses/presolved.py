@@ -119,7 +119,7 @@ def combined(parts: Sequence[Part], smaller: Presolve, name: str, seconds: float
         bound=smaller.constant + sum(bounds) if len(bounds) == len(parts) else None,
         solver=name,
         version=results[-1].version if results else VERSION,
-        native_status="; ".join(statuses) or "settled by presolve",
+        native_status="; ".join(statuses) or SETTLED,
         seconds=seconds,
         report={**(results[-1].report if results else {}), **figures},
         history=_history(parts, smaller.constant),
@@ -154,6 +154,9 @@ def _history(parts: Sequence[Part], constant: int) -> tuple[Progress, ...]:
         for entry in last.result.history
     )
 
+
+SETTLED = "settled by presolve"
+"""The status of an answer for which the inner solver was not asked."""
 
 SHORTEST = 1e-3
 """Seconds that a part gets at least, so that every part has an answer."""

@@ -166,8 +166,8 @@ class DistributedTable(TableInFiles):
     counts; workers started here do not.
     """
 
-    __slots__ = ("_part_rows", "_reading", "_shares", "_source", "_workers")
-    _source: ParquetSource | CsvFilesSource
+    __slots__ = ("_in_parts", "_part_rows", "_reading", "_shares", "_workers")
+    _in_parts: ParquetSource | CsvFilesSource
     _shares: tuple[Part, ...]
     _part_rows: NDArray[np.int64]
     _reading: Reading
@@ -210,7 +210,7 @@ class DistributedTable(TableInFiles):
             _schema=schema,
             _table=table,
             _how=how,
-            _source=source,
+            _in_parts=source,
             _shares=shares,
             _part_rows=np.array([_rows_of(part) for part in shares], dtype=np.int64),
             _reading=Reading(schema, how, source.title, file_names, positions),
@@ -309,7 +309,7 @@ class DistributedTable(TableInFiles):
 
     def _other_rows(self) -> PrivateDataError:
         return PrivateDataError(
-            f"a worker read other rows of {self._source.title} than there are here; all workers need the same files, which "
+            f"a worker read other rows of {self._in_parts.title} than there are here; all workers need the same files, which "
             "nothing writes to"
         )
 
@@ -324,7 +324,7 @@ class DistributedTable(TableInFiles):
                 column.join(later, before)
             before += rows
         faults = [fault for number in sorted(found) for fault in found[number].faults]
-        refuse_what_does_not_fit(self._source, [joined[attribute] for attribute in sorted(joined)], faults)
+        refuse_what_does_not_fit(self._in_parts, [joined[attribute] for attribute in sorted(joined)], faults)
 
 
 def _shares(source: ParquetSource | CsvFilesSource, workers: DaskWorkers) -> tuple[Part, ...]:
