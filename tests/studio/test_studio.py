@@ -9,7 +9,9 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -348,3 +350,111 @@ def test_a_curve_has_places_on_the_picture_or_is_none() -> None:
     places = [(x, y) for x, y, _, _ in curve.points] + list(curve.baseline)
     assert all(0 <= x <= 560 and 0 <= y <= 240 for x, y in places)
     assert Curve.of([{**rows[0], "mean_error": None}, *rows[1:]]) is None
+
+
+def test_an_address_admits_one_browser_and_the_file_another(studio: Studio) -> None:
+    address = studio.address
+    first = entered(studio)
+    replayed = TestClient(studio.application(), base_url=f"http://127.0.0.1:{studio.port}").get(address)
+    assert replayed.status_code == 403
+    assert "set-cookie" not in replayed.headers
+    assert stat.S_IMODE(studio.entrance.stat().st_mode) == 0o600
+    assert address not in studio.entrance.read_text()
+    assert studio.address in studio.entrance.read_text()
+    second = entered(studio)
+    mine, other = (client.cookies[f"dpopt_studio_{studio.port}"] for client in (first, second))
+    assert mine != other
+    assert first.get("/").status_code == second.get("/").status_code == 200
+
+
+def test_a_cookie_is_for_a_path_that_nobody_else_knows(studio: Studio) -> None:
+    client = TestClient(studio.application(), base_url=f"http://127.0.0.1:{studio.port}")
+    given = client.get(studio.address).headers["set-cookie"].lower()
+    assert len(studio.base) > 20
+    assert f"path={studio.base.lower()}" in given
+    assert "httponly" in given
+    assert "samesite=strict" in given
+
+
+@pytest.mark.parametrize("page", ["/tables", "/tables/{}/plan"])
+def test_bytes_are_counted_as_they_arrive(
+    studio: Studio, owner: TestClient, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = page.format(opened(owner).rpartition("/")[2])
+    monkeypatch.setattr("dpopt.studio.application.MOST_BYTES", 100_000)
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+
+    def chunks() -> Iterator[bytes]:
+        yield head
+        for _ in range(300):
+            yield b"1234567\n" * 128
+
+    answer = owner.post(page, content=chunks(), headers={"content-type": "multipart/form-data; boundary=x"})
+    assert answer.status_code == 400
+    assert "more than 100,000 bytes were sent" in answer.text
+
+
+def test_a_plan_in_flight_does_not_overwrite_a_review(
+    studio: Studio, owner: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dpopt
+
+    address = opened(owner)
+    reviewed(owner, studio, address)
+    table, begun, go_on, made = studio.tables[address.rpartition("/")[2]], Event(), Event(), dpopt.plan
+
+    def slow(*given: Any, **terms: Any) -> Any:
+        begun.set()
+        assert go_on.wait(60)
+        return made(*given, **terms)
+
+    monkeypatch.setattr("dpopt.studio.tables.dpopt.plan", slow)
+    with ThreadPoolExecutor(1) as threads:
+        in_flight = threads.submit(planned, owner, address)
+        assert begun.wait(60)
+        reviewed(owner, studio, address, **{"kept-2": ""})
+        go_on.set()
+        assert "were changed after this page was shown" in in_flight.result()
+    assert table.plan is None
+    assert table.schema is not None
+    assert table.schema.names == ("age", "sex")
+    assert 'name="do"' not in owner.get(f"{address}/plan").text
+
+
+def test_what_was_changed_in_another_tab_is_looked_at_again(studio: Studio, owner: TestClient) -> None:
+    address = opened(owner)
+    old = {"generation": generation(owner, f"{address}/columns")}
+    reviewed(owner, studio, address)
+    planned(owner, address)
+    shown = {"do": "start", "generation": generation(owner, f"{address}/plan")}
+    table = studio.tables[address.rpartition("/")[2]]
+    said = "were changed after this page was shown"
+    schema = table.schema
+    for page, form in (("rules", {"rules": "", **old}), ("run", {"do": "start", **old}), ("run", {"do": "start"})):
+        assert said in owner.post(f"{address}/{page}", data=form).text
+    late = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "0\n200", **old}
+    assert said in owner.post(f"{address}/columns", data=late).text
+    assert table.schema is schema
+    planned(owner, address, epsilon="3")
+    assert said in owner.post(f"{address}/run", data=shown).text
+    assert table.process is None
+    reviewed(owner, studio, address, **{"kept-2": ""})
+    assert "plan the release first" in owner.post(
+        f"{address}/run", data={"do": "start", "generation": str(table.generation)}
+    ).text
+    assert "there is no release to continue" in owner.post(f"{address}/run", data={"do": "continue"}).text
+
+
+def test_forms_show_every_key_and_take_it_back() -> None:
+    drafted = {"name": "x", "type": "numeric", "edges": [0, 1], "decimals": 6, "missing": "", "other": 0.5}
+    form = ColumnForm.of("x", drafted)
+    assert form.missing == '""'
+    assert form.more == "decimals: 6\nother: 0.5"
+    changed = replace(form, more="decimals: 2", missing="", codes="0\n2")
+    assert changed.attribute(drafted) == {"name": "x", "type": "numeric", "edges": [0, 2], "decimals": 2}
+    assert replace(form, kind="categorical", codes="a").attribute(drafted) == {
+        "name": "x", "type": "categorical", "values": ["a"], "missing": "",
+    }  # fmt: skip
+    for line in ("decimals", "edges: [1, 2]", "decimals: 1\ndecimals: 2", "decimals: many"):
+        with pytest.raises(SchemaError, match="decimals|expected a key"):
+            replace(form, more=line, codes="0\n3").attribute(drafted)
