@@ -278,7 +278,7 @@ class Studio:
                 try:
                     if not form.get("reviewed"):
                         raise PlanError("confirm at the end of the page that you have reviewed the columns")
-                    table.review(columns, _generation(form))
+                    table.review(columns, _generation(request))
                     return RedirectResponse(f"{self.base}/tables/{table.key}/rules", 303)
                 except DpoptError as error:
                     problem = str(error)
@@ -295,7 +295,7 @@ class Studio:
         text, problem = table.rules, None
         if request.method == "POST":
             async with request.form() as form:
-                text, seen = str(form.get("rules") or ""), _generation(form)
+                text, seen = str(form.get("rules") or ""), _generation(request)
             try:
                 await run_in_threadpool(table.rule, text, seen)
                 return RedirectResponse(f"{self.base}/tables/{table.key}/plan", 303)
@@ -331,7 +331,7 @@ class Studio:
         """Start, stop or continue a release, or show how far it is; a page that is loaded anew shows the same run."""
         if request.method == "POST":
             async with request.form() as form:
-                what, seen = str(form.get("do")), _generation(form)
+                what, seen = str(form.get("do")), _generation(request)
             if what == "stop":
                 await run_in_threadpool(table.stop)
             else:
@@ -429,7 +429,7 @@ def _asked(form: FormData) -> Asked:
     return Asked(**{name: str(form.get(name) or "") for name in names})
 
 
-def _generation(form: FormData) -> int:
+def _generation(request: Request) -> int:
     """Return which columns, rules and plan a page showed that sent this form; -1 if it does not say."""
-    text = str(form.get("generation") or "")
+    text = str(request.query_params.get("generation") or "")
     return int(text) if text.isascii() and text.isdigit() else -1

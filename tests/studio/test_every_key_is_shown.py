@@ -22,13 +22,13 @@ from dpopt.private.drafts.infer_schema import ColumnReview, SchemaDraft
 from dpopt.schema import schema as declarations
 from dpopt.studio.application import Studio
 from dpopt.studio.tables import Table
-from tests.cli.commands import succeeds
+from tests.cli.command_line import succeed
 from tests.studio.test_studio import entered
 
 WRITTEN_OTHERWISE = {"bins", "range"}  # a file is written with edges
 ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "height", "type": "numeric", "edges": [0, 10, 20], "decimals": 6, "missing": "NA", "other": 5,
-     "representatives": [3, 13], "occurring": [5, "NA"]},
+     "representatives": [3, 13], "occurring": [0, "NA"]},
     {"name": "day", "type": "date", "format": "%d-%m-%Y", "edges": ["01-01-2020", "01-02-2020"], "missing": "",
      "representatives": ["02-01-2020"], "other": "02-01-2020"},
     {"name": "stay", "type": "numeric", "edges": [0, 7, 30], "integer": True, "after": "day", "unit": "days"},
@@ -74,12 +74,12 @@ def in_the_shell(studio: Studio, tmp_path: Path) -> str:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("dpopt.private.drafts.infer_schema.infer_schema", lambda *_, **__: DRAFT)
         (tmp_path / "people.csv").write_text("a\n1\n")
-        return succeeds("schema", "infer", tmp_path / "people.csv", "-o", tmp_path / "draft.json")
+        return succeed("schema", "infer", tmp_path / "people.csv", "-o", tmp_path / "draft.json")
 
 
 def in_the_check(studio: Studio, tmp_path: Path) -> str:
     DRAFT.write(tmp_path / "checked.json")
-    return succeeds("schema", "check", "--schema", tmp_path / "checked.json")
+    return succeed("schema", "check", "--schema", tmp_path / "checked.json")
 
 
 def on_the_page_of_the_draft(studio: Studio, tmp_path: Path) -> str:

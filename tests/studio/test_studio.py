@@ -68,20 +68,20 @@ def opened(owner: TestClient, text: str = TABLE, name: str = "people.csv") -> st
 
 def generation(owner: TestClient, page: str) -> str:
     """Return the number of columns, rules and plan that a page of the studio sends back."""
-    return re.findall(r'name="generation" value="(\d+)"', owner.get(page).text)[0]
+    return re.findall(r'\?generation=(\d+)"', owner.get(page).text)[0]
 
 
 def sent(owner: TestClient, page: str, **form: str) -> Any:
     """Send the form of a page as it is shown now."""
     return owner.post(
-        page, data={"generation": generation(owner, page), **form}, follow_redirects=False
+        page, params={"generation": generation(owner, page)}, data=form, follow_redirects=False
     )
 
 
 def started(owner: TestClient, table: str) -> Any:
     """Press the button of the plan that is shown now."""
-    form = {"do": "start", "generation": generation(owner, f"{table}/plan")}
-    return owner.post(f"{table}/run", data=form)
+    params = {"generation": generation(owner, f"{table}/plan")}
+    return owner.post(f"{table}/run", params=params, data={"do": "start"})
 
 
 def reviewed(owner: TestClient, studio: Studio, table: str, **changes: str) -> None:
@@ -426,22 +426,21 @@ def test_what_was_changed_in_another_tab_is_looked_at_again(studio: Studio, owne
     old = {"generation": generation(owner, f"{address}/columns")}
     reviewed(owner, studio, address)
     planned(owner, address)
-    shown = {"do": "start", "generation": generation(owner, f"{address}/plan")}
+    shown = {"generation": generation(owner, f"{address}/plan")}
     table = studio.tables[address.rpartition("/")[2]]
     said = "were changed after this page was shown"
     schema = table.schema
-    for page, form in (("rules", {"rules": "", **old}), ("run", {"do": "start", **old}), ("run", {"do": "start"})):
-        assert said in owner.post(f"{address}/{page}", data=form).text
-    late = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "0\n200", **old}
-    assert said in owner.post(f"{address}/columns", data=late).text
+    late = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "0\n200"}
+    for page, form in (("rules", {"rules": ""}), ("run", {"do": "start"}), ("columns", late)):
+        for params in (old, {}, {"generation": "-1"}, {"generation": "x"}):
+            assert said in owner.post(f"{address}/{page}", params=params, data=form).text
     assert table.schema is schema
     planned(owner, address, epsilon="3")
-    assert said in owner.post(f"{address}/run", data=shown).text
+    assert said in owner.post(f"{address}/run", params=shown, data={"do": "start"}).text
     assert table.process is None
     reviewed(owner, studio, address, **{"kept-2": ""})
-    assert "plan the release first" in owner.post(
-        f"{address}/run", data={"do": "start", "generation": str(table.generation)}
-    ).text
+    now = {"generation": str(table.generation)}
+    assert "plan the release first" in owner.post(f"{address}/run", params=now, data={"do": "start"}).text
     assert "there is no release to continue" in owner.post(f"{address}/run", data={"do": "continue"}).text
 
 
