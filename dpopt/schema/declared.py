@@ -14,7 +14,9 @@ def declared_words(attribute: Attribute, most: int | None = None) -> list[str]:
     Examples
     --------
     >>> import dpopt
-    >>> height = dpopt.Attribute("height", dpopt.AttributeKind.NUMERIC, edges=(0, 1, 2, 3), decimals=2, missing="")
+    >>> height = dpopt.Attribute(
+    ...     "height", dpopt.AttributeKind.NUMERIC, edges=(0, 1, 2, 3), decimals=2, missing=""
+    ... )
     >>> declared_words(height, most=2)
     ['edges: 0, ..., 3', 'decimals: 2', 'missing: ""']
     """
@@ -28,7 +30,9 @@ def type_of(attribute: Attribute) -> str:
     Examples
     --------
     >>> import dpopt
-    >>> type_of(dpopt.Attribute("when", dpopt.AttributeKind.NUMERIC, edges=(0, 86400), date_format="%Y-%m-%d"))
+    >>> type_of(
+    ...     dpopt.Attribute("when", dpopt.AttributeKind.NUMERIC, edges=(0, 86400), date_format="%Y-%m-%d")
+    ... )
     'date'
     """
     return str(attribute_to_json(attribute)["type"])

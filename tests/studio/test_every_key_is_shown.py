@@ -31,7 +31,8 @@ ATTRIBUTES: list[dict[str, Any]] = [
      "representatives": [3, 13], "occurring": [0, "NA"]},
     {"name": "day", "type": "date", "format": "%d-%m-%Y", "edges": ["01-01-2020", "01-02-2020"], "missing": "",
      "representatives": ["02-01-2020"], "other": "02-01-2020"},
-    {"name": "stay", "type": "numeric", "edges": [0, 7, 30], "integer": True, "after": "day", "unit": "days"},
+    {"name": "stay", "type": "numeric", "edges": [0, 7, 30], "integer": True, "after": "day", "unit": "days",
+     "missing": ""},
     {"name": "code", "type": "categorical", "values": ["A1", "B2"], "prefix": 2, "missing": "?", "other": "A1"},
     {"name": "sex", "type": "boolean", "false": "f", "true": "m", "missing": "?", "other": "f"},
 ]  # fmt: skip
@@ -54,7 +55,9 @@ KEYS = {key for keys in (*declarations._KEYS.values(), declarations._DATE_KEYS) 
 def text_of(page: str) -> str:
     """Return what a page shows, the values of fields among it."""
     fields = re.sub(r'<input type="checkbox" name="whole-\d+" value="yes" checked>', "integer: true", page)
-    fields = re.sub(r'<input type="text"[^>]* name="missing-\d+" value="([^"]*)"[^>]*>', r"missing: \1 ", fields)
+    fields = re.sub(
+        r'<input type="text"[^>]* name="missing-\d+" value="([^"]*)"[^>]*>', r"missing: \1 ", fields
+    )
     return unescape(re.sub(r"<[^>]*>", " ", fields.replace("<br>", "\n")))
 
 

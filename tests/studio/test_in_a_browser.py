@@ -103,7 +103,9 @@ def test_an_owner_comes_from_a_file_to_a_release(browser: Any, address: str, tmp
     assert stranger.goto(address).status == 403
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads the arguments of processes from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/cmdline").exists(), reason="reads the arguments of processes from /proc"
+)
 def test_the_file_that_opens_the_studio_admits_a_browser_and_no_process_shows_a_token(
     browser: Any, tmp_path: Path
 ) -> None:

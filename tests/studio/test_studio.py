@@ -73,9 +73,7 @@ def generation(owner: TestClient, page: str) -> str:
 
 def sent(owner: TestClient, page: str, **form: str) -> Any:
     """Send the form of a page as it is shown now."""
-    return owner.post(
-        page, params={"generation": generation(owner, page)}, data=form, follow_redirects=False
-    )
+    return owner.post(page, params={"generation": generation(owner, page)}, data=form, follow_redirects=False)
 
 
 def started(owner: TestClient, table: str) -> Any:
@@ -181,7 +179,13 @@ def test_a_path_is_read_where_it_is_and_another_file_is_refused(
     assert answer.status_code == 303
     assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
     others = [str(tmp_path / name) for name in ("none.csv", "others.csv")]
-    for unknown in (*others, "/etc/passwd", "~nobody-of-this-name/people.csv", "a" * 5000 + ".csv", "a\0.csv"):
+    for unknown in (
+        *others,
+        "/etc/passwd",
+        "~nobody-of-this-name/people.csv",
+        "a" * 5000 + ".csv",
+        "a\0.csv",
+    ):
         assert "was not named as the studio was started" in owner.post("/tables", data={"path": unknown}).text
     studio.close()
     with pytest.raises(PlanError, match="there is no file"):

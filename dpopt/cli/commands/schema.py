@@ -108,7 +108,9 @@ def infer(
     said = [
         {
             "column": column.name,
-            "drafted as": "; ".join([column.type, *filter(None, [column.codes]), *declared.get(column.name, ())]),
+            "drafted as": "; ".join(
+                [column.type, *filter(None, [column.codes]), *declared.get(column.name, ())]
+            ),
             "distinct": f"{column.distinct:,}",
             "missing": f"{column.missing:,}" if column.missing else "",
             "examples": column.examples,

@@ -38,7 +38,9 @@ def studio(
             f"the studio needs {problem.name}, which is not installed; run: python -m pip install 'dpopt[studio]'"
         ) from None
     running = Studio(folder, port, files or ())
-    typer.echo(f"open in a browser on this machine (this address admits one browser, once):\n{running.address}")
+    typer.echo(
+        f"open in a browser on this machine (this address admits one browser, once):\n{running.address}"
+    )
     typer.echo(f"for another browser, or again, open the file {running.entrance}")
     typer.echo("Ctrl-C ends the studio and removes the tables that were sent to it; releases stay.")
     if browser:

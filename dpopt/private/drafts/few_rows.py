@@ -32,7 +32,9 @@ def decided_by_few(column: ColumnValues, limits: Limits, guess: Guess) -> tuple[
             continue
         changed |= {key for key in drafted.keys() | found if drafted.get(key) != found.get(key)}
     named = sorted(changed - _REMARKED)
-    return (f"fewer than {FEW} rows decide {', '.join(named)}: declare what is publicly known",) if named else ()
+    return (
+        (f"fewer than {FEW} rows decide {', '.join(named)}: declare what is publicly known",) if named else ()
+    )
 
 
 def _without_few(column: ColumnValues, limits: Limits) -> Iterator[ColumnValues]:
@@ -60,5 +62,6 @@ def _rarest(rows: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _forms(values: list[object], decimal: str) -> list[str]:
     """Return how each value is written, with a 9 for each digit after the point and an "a" for each letter."""
-    texts = [_DIGIT.sub("9", _LETTER.sub("a", str(value))).replace(decimal, ".") for value in values]
+    plain = [str(value).removesuffix(".0") if isinstance(value, float) else str(value) for value in values]
+    texts = [_DIGIT.sub("9", _LETTER.sub("a", text)).replace(decimal, ".") for text in plain]
     return [_WHOLE.sub("9", text) for text in texts]
