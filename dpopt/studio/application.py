@@ -1,8 +1,8 @@
 """Addresses and pages of the studio, and who may ask for them.
 
-A token admits one browser once and is then replaced: the printed one, or that of a file (0600) that leads the browser here, so that
-no list of processes shows it. The browser keeps a cookie for a path that was drawn at random: a server on another port of 127.0.0.1
-is sent it only if it knows the path. Host names are compared, and what changes something must come from a page of this port.
+A token admits one browser once and is then replaced. It is printed, and stands in a file (0600) that leads the browser here, so
+that no list of processes shows it. The browser keeps a cookie for a path that was drawn at random: a server on another port of
+127.0.0.1 is sent it only if it knows the path. Host names are compared, and what changes something must come from a page of this port.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Studio:
         return f"http://127.0.0.1:{self.port}/?token={self._token}"
 
     def serve(self) -> None:
-        """Answer requests until Ctrl-C, SIGTERM or SIGHUP (a closed terminal); then stop releases and remove what is private."""
+        """Answer requests until Ctrl-C, SIGTERM or SIGHUP (a closed terminal); then stop and remove all that is private."""
         import uvicorn
 
         settings = uvicorn.Config(

@@ -136,7 +136,7 @@ def _json(value: object) -> str:
 
 
 def _marked(missing: str) -> str:
-    """Return the text of missing values as the form shows it: in quotes where it is the empty cell, or not as it would be read."""
+    """Return the text of missing values as the form shows it: in quotes where it is empty or would be read otherwise."""
     return _json(missing) if missing != missing.strip() or missing[:1] in {"", '"'} else missing
 
 

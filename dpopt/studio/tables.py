@@ -168,7 +168,7 @@ class Table:
     def review(self, columns: list[ColumnForm], seen: int) -> None:
         """Take the columns of a form as the schema that the owner has reviewed; rules that were declared stay.
 
-        Raises DpoptError with what cannot be declared so, or if a page of an earlier generation than `seen` sent it; nothing
+        Raises DpoptError with what cannot be declared so, or if something changed since the page that sent it (`seen`); nothing
         changes then.
         """
         drafted = self.drafted()
@@ -204,8 +204,8 @@ class Table:
     def _check(self, seen: int) -> None:
         if seen != self.generation:
             raise PlanError(
-                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; look at them "
-                "again, and send the page again"
+                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; look at "
+                "them again, and send the page again"
             )
 
     def make_plan(self, asked: Asked) -> None:
@@ -244,7 +244,7 @@ class Table:
                 raise PlanError("there is no release to continue")
             if resumed and self.schema != self.begun:
                 raise PlanError(
-                    "the columns or rules were changed after this release was begun, and to continue would release it as it was; "
+                    "the columns or rules were changed after this release was begun; to continue would release the earlier ones: "
                     "plan a new release"
                 )
             if not resumed:

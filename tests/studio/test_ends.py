@@ -141,9 +141,13 @@ def test_a_release_ends_with_the_process_that_started_it(tmp_path: Path) -> None
     """The worker's own children too; whatever kills the parent, the system closes the pipe."""
     program = """
 import subprocess, sys, time
-code = "import runpy, sys, subprocess, time; sys.argv = ['worker', 'none.json']; import dpopt.studio.worker as w; w.main = " \\
-    "lambda task: (print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True), time.sleep(600));"\\
-    "w.Thread(target=w._end_with_the_studio, daemon=True).start(); w.main(None)"
+code = '''
+import subprocess, sys, time
+import dpopt.studio.worker as worker
+worker.Thread(target=worker._end_with_the_studio, daemon=True).start()
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
+time.sleep(600)
+'''
 child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, start_new_session=True)
 print(child.pid, flush=True)
 time.sleep(600)

@@ -8,8 +8,8 @@ import time
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from threading import Event
 from typing import Any

@@ -14,7 +14,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.reports.reports import console, listed, print_table
+from dpopt.cli.reports.reports import console, print_table
 from dpopt.errors import counted, visible
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ _LETTER, _DIGIT, _WHOLE = re.compile(r"[^\W\d_]"), re.compile(r"\d"), re.compile
 
 
 def decided_by_few(column: ColumnValues, limits: Limits, guess: Guess) -> tuple[str, ...]:
-    """Return a remark with the keys that a draft without some of at most four rows has otherwise; none in a table of few rows."""
+    """Return a remark with the keys that a draft without at most four rows has otherwise; none in a table of few rows."""
     rows = int(column.counts.sum()) + column.missing_rows
     if guess.attribute is None or rows < 2 * FEW:
         return ()
