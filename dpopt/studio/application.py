@@ -2,7 +2,8 @@
 
 A token admits one browser once and is then replaced. It is printed, and stands in a file (0600) that leads the browser here, so
 that no list of processes shows it. The browser keeps a cookie for a path that was drawn at random: a server on another port of
-127.0.0.1 is sent it only if it knows the path. Host names are compared, and what changes something must come from a page of this port.
+127.0.0.1 gets it only if it knows the path.
+Host names are compared, and what changes something must come from a page of this port.
 """
 
 from __future__ import annotations

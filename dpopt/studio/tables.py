@@ -234,7 +234,7 @@ class Table:
     def start(self, folder: Path, seen: int, *, resumed: bool = False) -> None:
         """Start the process of the release, or of its continuation.
 
-        Raises DpoptError if there is no plan, another one than a page showed (`seen`), a release runs already, or the budget has
+        Raises DpoptError if there is no plan, another one than a page showed (`seen`), a release runs, or the budget has
         no room.
         """
         with self.changing:  # a button that is pressed twice starts one release
@@ -244,7 +244,7 @@ class Table:
                 raise PlanError("there is no release to continue")
             if resumed and self.schema != self.begun:
                 raise PlanError(
-                    "the columns or rules were changed after this release was begun; to continue would release the earlier ones: "
+                    "the columns or rules were changed after this release was begun, and it would go on with the earlier ones; "
                     "plan a new release"
                 )
             if not resumed:
