@@ -68,7 +68,7 @@ def opened(owner: TestClient, text: str = TABLE, name: str = "people.csv") -> st
 
 def generation(owner: TestClient, page: str) -> str:
     """Return the number of columns, rules and plan that a page of the studio sends back."""
-    return re.findall(r'\?generation=(\d+)"', owner.get(page).text)[0]
+    return str(re.findall(r'\?generation=(\d+)"', owner.get(page).text)[0])
 
 
 def sent(owner: TestClient, page: str, **form: str) -> Any:
