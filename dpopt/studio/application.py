@@ -1,37 +1,49 @@
 """Addresses and pages of the studio, and who may ask for them.
 
-Only whoever knows the token that was printed gets in, from this machine: the token is exchanged for a cookie that no other site
-can use, the name of the host is compared (a foreign name may lead here), and what changes something must come from these pages.
-Pages hold no scripts, and ask for nothing from anywhere else.
+A token admits one browser once and is then replaced. It is printed, and stands in a file (0600) that leads the browser here, so
+that no list of processes shows it. The browser keeps a cookie for a path that was drawn at random: a server on another port of
+127.0.0.1 gets it only if it knows the path.
+Host names are compared, and what changes something must come from a page of this port.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
+import signal
 import socket
+import stat
 import tempfile
+import time
 import zipfile
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from threading import Timer
+from types import FrameType
 from typing import Any
 
+from filelock import FileLock, Timeout
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.types import Message
 
 from dpopt.errors import DpoptError, PlanError
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.studio.forms import KINDS, ColumnForm, Curve
-from dpopt.studio.tables import Asked, Table, ending_of
+from dpopt.studio.tables import ENDINGS, Asked, Table, ending_of
 
 MOST_BYTES = 4 * 1024**3
-"""Of a file that is sent; larger ones are named by their path."""
+"""Of a request, counted as it arrives; larger tables are named when the studio is started."""
+SECONDS_TO_END = 5.0
+"""After a signal: then the private folder is removed and the process ends, whatever is still being computed."""
+_PREFIX, _LOCK = "dpopt-studio-", "lock"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'",
@@ -39,7 +51,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-_FORBIDDEN = "This page is for whoever started the studio. Open the address that it printed."
+_FORBIDDEN = "This page is for the person who started the studio. An address works once: open the file that the studio named."
 
 
 class Studio:
@@ -51,53 +63,101 @@ class Studio:
         Where releases are put; they stay.
     port : int
         Of 127.0.0.1; 0 takes one that is free.
+    files : sequence of Path
+        Tables and budget files that its pages may open where they are; all others have to be sent.
+
+    Raises
+    ------
+    PlanError
+        If a file is not there, or the port is taken.
     """
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
+    def __init__(self, folder: Path, port: int = 0, files: Sequence[Path] = ()) -> None:
+        for file in files:
+            if not file.is_file():
+                raise PlanError(f"there is no file {str(file)!r}; name tables and budget files that exist")
+        self.files = {str(file.resolve()): file.resolve() for file in files}
         self.folder = folder
-        self.private = Path(tempfile.mkdtemp(prefix="dpopt-studio-"))  # for this user alone
         self.tables: dict[str, Table] = {}
         self._socket = socket.socket()
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # on Windows, two processes could share the port
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind(("127.0.0.1", port))
+            self._socket.listen(128)  # at once: nobody else can take the port before the browser asks
         except OSError as problem:
-            self.close()
+            self._socket.close()
             raise PlanError(
                 f"port {port} of 127.0.0.1 cannot be used: {problem.strerror}; leave the port out to take a free one"
             ) from problem
         self.port: int = self._socket.getsockname()[1]
-        self._token, self._cookie = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        _sweep()
+        self.private, self._lock = _private_folder()
+        self.base = f"/{secrets.token_urlsafe(16)}"
+        self._admitted: set[str] = set()
+        self._renew()
+
+    def _renew(self) -> None:
+        """Draw another token, and write the file that leads a browser here with it."""
+        self._token = secrets.token_urlsafe(24)
+        with whole_file(self.entrance, private=True) as file:
+            file.write(page("studio_enter.html", title="dpopt studio", to=self.address).encode())
+
+    @property
+    def entrance(self) -> Path:
+        """The file, for its owner alone, that leads a browser to the studio; it can be opened again."""
+        return self.private / "open.html"
 
     @property
     def address(self) -> str:
-        """What to open in a browser; whoever knows it gets in."""
+        """The address that admits the next browser, once."""
         return f"http://127.0.0.1:{self.port}/?token={self._token}"
 
-    def serve(self) -> None:
-        """Answer requests until Ctrl-C; then stop all releases and remove the tables that were sent."""
+    def serve(self, ready: Callable[[], object] = lambda: None) -> None:
+        """Answer requests until Ctrl-C, SIGTERM or SIGHUP (a closed terminal); then stop and remove all that is private.
+
+        `ready` is called once signals are handled.
+        """
         import uvicorn
 
+        settings = uvicorn.Config(
+            self.application(), log_level="critical", access_log=False, timeout_graceful_shutdown=2
+        )
+        server = uvicorn.Server(settings)
+
+        def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # as `signal` calls it
+            server.should_exit = True
+            timer = Timer(SECONDS_TO_END, self._end_at_once)  # a draft or a plan cannot be interrupted
+            timer.daemon = True
+            timer.start()
+
+        named = (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"))
+        watched = [one for one in named if one and signal.getsignal(one) is not signal.SIG_IGN]  # nohup
+        before = {one: signal.signal(one, end) for one in watched}
+        server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]  # it would die of them before `close`
         try:
-            settings = uvicorn.Config(
-                self.application(), log_level="critical", access_log=False, timeout_graceful_shutdown=2
-            )
-            uvicorn.Server(settings).run(sockets=[self._socket])
-        except KeyboardInterrupt:
-            pass
+            ready()
+            server.run(sockets=[self._socket])
         finally:
             self.close()
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def _end_at_once(self) -> None:
+        self.close()
+        os._exit(0)
 
     def close(self) -> None:
         """Stop what runs, and remove what is private."""
         for table in self.tables.values():
             table.stop()
         self._socket.close()
-        shutil.rmtree(self.private, ignore_errors=True)
+        _remove(self.private)
+        self._lock.release()
 
     def application(self) -> Starlette:
         """Return the application, as a server takes it."""
-        routes = [
+        pages = [
             Route("/", self._guarded(self._start)),
             Route("/tables", self._guarded(self._open), methods=["POST"]),
             Route("/tables/{key}", self._of_a_table(self._forward)),
@@ -107,7 +167,7 @@ class Studio:
             Route("/tables/{key}/run", self._of_a_table(self._run), methods=["GET", "POST"]),
             Route("/tables/{key}/{what}", self._of_a_table(self._download)),
         ]
-        return Starlette(routes=routes)
+        return Starlette(routes=[Route("/", self._enter), Mount(self.base, routes=pages)])
 
     def _guarded(
         self, answer: Callable[[Request], Awaitable[Response]]
@@ -116,7 +176,7 @@ class Studio:
             response = self._refusal(request) or self._admission(request)
             if response is None:
                 try:
-                    response = await answer(request)
+                    response = await answer(Request(request.scope, _limited(request)))
                 except DpoptError as problem:
                     response = self._page("studio_problem.html", status=400, problem=str(problem))
             response.headers.update(_HEADERS)
@@ -149,33 +209,40 @@ class Studio:
         return None
 
     def _admission(self, request: Request) -> Response | None:
-        """Return a cookie for the token, a refusal for whoever has neither, None for whoever has the cookie."""
-        name = f"dpopt_studio_{self.port}"
-        token = request.query_params.get("token")
-        if token is not None and secrets.compare_digest(token.encode(), self._token.encode()):
-            response = RedirectResponse("/", 303)
-            response.set_cookie(name, self._cookie, httponly=True, samesite="strict")
-            return response
-        given = request.cookies.get(name, "")
-        return (
-            None
-            if secrets.compare_digest(given.encode(), self._cookie.encode())
-            else Response(_FORBIDDEN, 403)
-        )
+        """Return a refusal for whoever has no cookie of this studio."""
+        given = request.cookies.get(f"dpopt_studio_{self.port}", "").encode()
+        known = any(secrets.compare_digest(given, one.encode()) for one in self._admitted)
+        return None if known else Response(_FORBIDDEN, 403)
+
+    async def _enter(self, request: Request) -> Response:
+        """Take the token for a cookie, and draw another token; the page leads on, as a cookie of this site asks for."""
+        given = request.query_params.get("token", "")
+        response = self._refusal(request)
+        if response is None and secrets.compare_digest(given.encode(), self._token.encode()):
+            self._renew()
+            cookie = secrets.token_urlsafe(24)
+            self._admitted.add(cookie)
+            response = HTMLResponse(page("studio_enter.html", title="dpopt studio", to=f"{self.base}/"))
+            name = f"dpopt_studio_{self.port}"
+            response.set_cookie(name, cookie, path=self.base, httponly=True, samesite="strict")
+        response = response or Response(_FORBIDDEN, 403)
+        response.headers.update(_HEADERS)
+        return response
 
     def _page(
         self, template: str, *, status: int = 200, table: Table | None = None, **values: Any
     ) -> Response:
-        values = {"refresh": None, "problem": None, "title": "dpopt studio", **values}
+        values = {"refresh": None, "problem": None, "title": "dpopt studio", "base": self.base, **values}
         return HTMLResponse(page(template, table=table, **values), status)
 
     async def _start(self, request: Request) -> Response:
-        return self._page("studio_start.html", tables=list(self.tables.values()), folder=self.folder)
+        named = [name for name in self.files if name.lower().endswith(ENDINGS)]
+        return self._page(
+            "studio_start.html", tables=list(self.tables.values()), folder=self.folder, named=named
+        )
 
     async def _open(self, request: Request) -> Response:
         """Take a file that is sent or named, and draft its schema."""
-        if int(request.headers.get("content-length") or 0) > MOST_BYTES:
-            raise PlanError("the file has more than 4 GB; name its path in place of sending it")
         async with request.form(max_files=1, max_fields=10) as form:
             sent, named = form.get("file"), str(form.get("path") or "").strip()
             place = Path(tempfile.mkdtemp(dir=self.private))
@@ -183,17 +250,30 @@ class Studio:
                 name, path = sent.filename, place / f"table{ending_of(sent.filename)}"
                 await run_in_threadpool(_copy, sent, path)
             elif named:
-                name, path = Path(named).name, _file_named(named)
+                path = self._chosen(named)
+                name = path.name
+                ending_of(name)
             else:
                 raise PlanError("no file was chosen")
         table = await run_in_threadpool(Table.opened, path, name, place)
         self.tables[table.key] = table
-        return RedirectResponse(f"/tables/{table.key}/columns", 303)
+        return RedirectResponse(f"{self.base}/tables/{table.key}/columns", 303)
+
+    def _chosen(self, named: str) -> Path:
+        """Return a file that the owner named as the studio was started.
+
+        Raises PlanError for any other one.
+        """
+        if named not in self.files:
+            raise PlanError(
+                f"{named!r} was not named as the studio was started; send it, or start anew: dpopt studio FILE"
+            )
+        return self.files[named]
 
     async def _forward(self, request: Request, table: Table) -> Response:
         """Lead to the page where a table stands."""
         step = "run" if table.process is not None else "columns" if table.schema is None else "plan"
-        return RedirectResponse(f"/tables/{table.key}/{step}", 303)
+        return RedirectResponse(f"{self.base}/tables/{table.key}/{step}", 303)
 
     async def _columns(self, request: Request, table: Table) -> Response:
         columns, problem = table.columns(), None
@@ -203,8 +283,8 @@ class Studio:
                 try:
                     if not form.get("reviewed"):
                         raise PlanError("confirm at the end of the page that you have reviewed the columns")
-                    table.review(columns)
-                    return RedirectResponse(f"/tables/{table.key}/rules", 303)
+                    table.review(columns, _generation(request))
+                    return RedirectResponse(f"{self.base}/tables/{table.key}/rules", 303)
                 except DpoptError as error:
                     problem = str(error)
         return self._page(
@@ -220,10 +300,10 @@ class Studio:
         text, problem = table.rules, None
         if request.method == "POST":
             async with request.form() as form:
-                text = str(form.get("rules") or "")
+                text, seen = str(form.get("rules") or ""), _generation(request)
             try:
-                await run_in_threadpool(table.rule, text)
-                return RedirectResponse(f"/tables/{table.key}/plan", 303)
+                await run_in_threadpool(table.rule, text, seen)
+                return RedirectResponse(f"{self.base}/tables/{table.key}/plan", 303)
             except DpoptError as error:
                 problem = str(error)
         status = 200 if problem is None else 400
@@ -235,6 +315,8 @@ class Studio:
             async with request.form() as form:
                 asked = _asked(form)
             try:
+                if asked.budget:
+                    self._chosen(asked.budget)
                 await run_in_threadpool(table.make_plan, asked)
             except DpoptError as error:
                 problem = str(error)
@@ -247,20 +329,21 @@ class Studio:
             plan=table.plan,
             rows=table.curve,
             curve=None if table.plan is None else Curve.of(table.curve),
+            budgets=[name for name in self.files if not name.lower().endswith(ENDINGS)],
         )
 
     async def _run(self, request: Request, table: Table) -> Response:
         """Start, stop or continue a release, or show how far it is; a page that is loaded anew shows the same run."""
         if request.method == "POST":
             async with request.form() as form:
-                what = str(form.get("do"))
+                what, seen = str(form.get("do")), _generation(request)
             if what == "stop":
                 await run_in_threadpool(table.stop)
             else:
-                await run_in_threadpool(table.start, self.folder, resumed=what == "continue")
-            return RedirectResponse(f"/tables/{table.key}/run", 303)
+                await run_in_threadpool(table.start, self.folder, seen, resumed=what == "continue")
+            return RedirectResponse(f"{self.base}/tables/{table.key}/run", 303)
         if table.process is None:
-            return RedirectResponse(f"/tables/{table.key}", 303)
+            return RedirectResponse(f"{self.base}/tables/{table.key}", 303)
         return self._page(
             "studio_run.html",
             table=table,
@@ -284,19 +367,53 @@ class Studio:
         return self._page("studio_problem.html", status=404, table=table, problem="there is no such page")
 
 
-def _file_named(named: str) -> Path:
-    """Return the file that was named.
+def _limited(request: Request) -> Callable[[], Awaitable[Message]]:
+    """Return what receives a request, and refuses one that is too long by the bytes that came, whatever it declared."""
+    come = 0
 
-    Raises PlanError if there is none, or it is not read by its ending.
-    """
-    ending_of(named)
-    with suppress(
-        OSError, RuntimeError
-    ):  # names that are too long, folders of others, homes that are not known
-        path = Path(named).expanduser()
-        if path.is_file():
-            return path
-    raise PlanError(f"there is no file {named!r} that can be read; choose one, or type its whole path")
+    async def receive() -> Message:
+        nonlocal come
+        message = await request.receive()
+        come += len(message.get("body", b""))
+        if come > MOST_BYTES:
+            raise PlanError(
+                f"more than {MOST_BYTES:,} bytes were sent; end the studio and name the table as it starts: dpopt studio TABLE"
+            )
+        return message
+
+    return receive
+
+
+def _private_folder() -> tuple[Path, FileLock]:
+    """Return a new folder for this user alone, locked as long as this process lives."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        lock = FileLock(folder / _LOCK, mode=0o600)
+        with suppress(OSError):  # another studio that starts has taken it for one that was left
+            lock.acquire()
+            if (folder / _LOCK).exists():
+                return folder, lock
+            lock.release()
+
+
+def _sweep() -> None:
+    """Remove the private folders of this user's studios that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError, Timeout):
+            found = folder.lstat()
+            mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+            if mine and stat.S_ISDIR(found.st_mode):
+                with FileLock(folder / _LOCK, timeout=0, mode=0o600):
+                    _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, though something may still be written into it."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.05)
 
 
 def _copy(sent: UploadFile, path: Path) -> None:
@@ -314,3 +431,9 @@ def _pack(folder: Path, report: Path, packed: Path) -> None:
 def _asked(form: FormData) -> Asked:
     names = ("n", "epsilon", "delta", "workload", "person", "rows_per_person", "budget")
     return Asked(**{name: str(form.get(name) or "") for name in names})
+
+
+def _generation(request: Request) -> int:
+    """Return which columns, rules and plan a page showed that sent this form; -1 if it does not say."""
+    text = str(request.query_params.get("generation") or "")
+    return int(text) if text.isascii() and text.isdigit() else -1

@@ -13,6 +13,7 @@ from dpopt.files.json_files import parse_json
 
 KINDS = ("categorical", "boolean", "numeric", "date", "duration")
 OF_BINS = ("numeric", "date", "duration")
+_OWN_FIELD = ("name", "type", "edges", "values", "missing", "integer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class ColumnForm:
     missing : str
     whole : bool
         Whether numbers are whole.
+    more : str
+        All other keys of the schema, one on each line with its value in JSON.
     """
 
     name: str
@@ -38,20 +41,22 @@ class ColumnForm:
     codes: str
     missing: str
     whole: bool
+    more: str
 
     @classmethod
     def of(cls, name: str, declared: Mapping[str, Any] | None) -> ColumnForm:
         """Return the form of a column; `declared` is its attribute in a schema's JSON, None where it has none."""
         if declared is None:
-            return cls(name, KINDS[0], kept=False, codes="", missing="", whole=False)
+            return cls(name, KINDS[0], kept=False, codes="", missing="", whole=False, more="")
         listed = declared.get("edges") or declared.get("values") or ()
         return cls(
             name,
             declared["type"],
             kept=True,
             codes="\n".join(_shown(one) for one in listed),
-            missing=_shown(declared.get("missing", "")),
+            missing=_marked(declared["missing"]) if "missing" in declared else "",
             whole=bool(declared.get("integer")),
+            more="\n".join(f"{key}: {_json(declared[key])}" for key in declared if key not in _OWN_FIELD),
         )
 
     @classmethod
@@ -68,37 +73,51 @@ class ColumnForm:
             text("codes").replace("\r", ""),
             text("missing"),
             bool(text("whole")),
+            text("more").replace("\r", ""),
         )
 
     def attribute(self, drafted: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the attribute as a schema's JSON has it; what the form does not show is as drafted where the type is.
+        """Return the attribute as a schema's JSON has it; other keys are dropped with the type that they were drafted for.
 
-        Raises SchemaError if an edge is no number, or the type is unknown.
+        Raises SchemaError if an edge is no number, or the type or a line is none.
         """
-        if self.kind not in KINDS:
+        if self.kind not in {*KINDS, *({drafted["type"]} if drafted else ())}:
             raise SchemaError(
                 f"column {self.name!r}: expected one of {', '.join(KINDS)}; found {self.kind!r}"
             )
         before = drafted if drafted is not None and drafted["type"] == self.kind else {}
         if before and self == ColumnForm.of(self.name, before):
             return dict(before)
-        made = {
-            key: value
-            for key, value in before.items()
-            if key not in {"edges", "values", "missing", "integer"}
-        }
-        made |= {"name": self.name, "type": self.kind}
+        made: dict[str, Any] = {"name": self.name, "type": self.kind}
+        if before or drafted is None or self.more != ColumnForm.of(self.name, drafted).more:
+            made |= self._others()
         lines = [line.strip() for line in self.codes.split("\n") if line.strip()]
-        if self.kind in OF_BINS:
+        if self.kind in OF_BINS or "edges" in before:
             made["edges"] = [self._edge(line) for line in lines]
         elif lines:
             made["values"] = _values(lines, before.get("values", ()))
         if self.kind in {"numeric", "duration"} and self.whole:
             made["integer"] = True
-        if self.missing or "missing" in before:
-            was = before.get("missing")
-            made["missing"] = was if was is not None and _shown(was) == self.missing else self.missing
+        if self.missing:
+            quoted = self.missing.startswith('"')
+            made["missing"] = (
+                parse_json(self.missing, f"column {self.name!r}: missing", SchemaError)
+                if quoted
+                else self.missing
+            )
         return made
+
+    def _others(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for line in filter(str.strip, self.more.split("\n")):
+            key, _, value = (part.strip() for part in line.partition(":"))
+            if key in _OWN_FIELD or key in found or not value:
+                raise SchemaError(
+                    f"column {self.name!r}: expected a key that has no other field, once, with its value, such as decimals: 2; "
+                    f"found {line!r}"
+                )
+            found[key] = parse_json(value, f"column {self.name!r}: {key}", SchemaError)
+        return found
 
     def _edge(self, text: str) -> float | str:
         if self.kind == "date":
@@ -110,6 +129,15 @@ class ColumnForm:
                 f"column {self.name!r}: the edge of a bin is a number on a line of its own; found {text!r}"
             ) from None
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _marked(missing: str) -> str:
+    """Return the text of missing values as the form shows it: in quotes where it is empty or would be read otherwise."""
+    return _json(missing) if missing != missing.strip() or missing[:1] in {"", '"'} else missing
 
 
 def _shown(value: object) -> str:

@@ -21,6 +21,7 @@ import dpopt
 from dpopt.errors import PlanError, SchemaError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
+from dpopt.machine import kill_with_children
 from dpopt.studio.forms import ColumnForm, rules_of
 
 BESIDE = (1 / 3, 1.0, 3.0)
@@ -119,8 +120,12 @@ class Table:
         Of the release.
     stopped : bool
         Whether the owner stopped it.
-    starting : Lock
-        Held while a process is started.
+    generation : int
+        Of columns, rules and plan: it grows whenever one of them changes.
+    begun, paid_from : Schema or None, Asked
+        Of the release that was begun.
+    changing : Lock
+        Held while one of these changes, and while a process is started.
     """
 
     key: str
@@ -137,7 +142,10 @@ class Table:
     out: Path | None = None
     process: subprocess.Popen[bytes] | None = None
     stopped: bool = False
-    starting: Lock = field(default_factory=Lock)
+    generation: int = 0
+    begun: dpopt.Schema | None = None
+    paid_from: Asked = field(default_factory=Asked)
+    changing: Lock = field(default_factory=Lock)
 
     @classmethod
     def opened(cls, path: Path, name: str, place: Path) -> Table:
@@ -157,70 +165,96 @@ class Table:
         declared = _declared(schema)
         return [ColumnForm.of(column.name, declared.get(column.name)) for column in self.draft.columns]
 
-    def review(self, columns: list[ColumnForm]) -> None:
+    def review(self, columns: list[ColumnForm], seen: int) -> None:
         """Take the columns of a form as the schema that the owner has reviewed; rules that were declared stay.
 
-        Raises DpoptError with what cannot be declared so; nothing changes then.
+        Raises DpoptError with what cannot be declared so, or if something changed since the page that sent it (`seen`); nothing
+        changes then.
         """
         drafted = self.drafted()
         kept = [column.attribute(drafted.get(column.name)) for column in columns if column.kept]
         if not kept:
             raise SchemaError("no column is kept; keep one at least")
-        self._declare(kept, self.rules)
+        with self.changing:
+            self._declare(kept, self.rules, seen)
 
-    def rule(self, text: str) -> None:
+    def rule(self, text: str, seen: int) -> None:
         """Take rules, one JSON object on each line.
 
-        Raises DpoptError with the rule that cannot be used; nothing changes then.
+        Raises DpoptError with the rule that cannot be used, or as `review` does; nothing changes then.
         """
-        if self.schema is None:
-            raise SchemaError("review the columns first")
-        self._declare(list(_declared(self.schema).values()), text)
-        self.rules = text
+        with self.changing:
+            if self.schema is None:
+                raise SchemaError("review the columns first")
+            self._declare(list(_declared(self.schema).values()), text, seen)
+            self.rules = text
 
-    def _declare(self, attributes: list[dict[str, Any]], rules: str) -> None:
+    def _declare(self, attributes: list[dict[str, Any]], rules: str, seen: int) -> None:
+        self._check(seen)
+        if self.state == "running":
+            raise PlanError("a release of this table is running with the columns as they are; stop it first")
         obj = {**self.draft.schema.to_json(), "draft": False, "attributes": attributes}
         listed = rules_of(rules)
         if listed:
             obj["rules"] = listed
         self.schema = dpopt.Schema.from_json(obj)
         self.plan = None
+        self.generation += 1
+
+    def _check(self, seen: int) -> None:
+        if seen != self.generation:
+            raise PlanError(
+                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; look at "
+                "them again, and send the page again"
+            )
 
     def make_plan(self, asked: Asked) -> None:
         """Plan a release, and predict errors for other epsilon.
 
-        Raises DpoptError with what cannot be planned so.
+        Raises DpoptError with what cannot be planned so, or if something changed meanwhile: then the plan is not kept.
         """
-        self.asked, self.plan = asked, None
-        if self.schema is None:
-            raise SchemaError("review the columns first")
+        with self.changing:
+            if self.schema is None:
+                raise SchemaError("review the columns first")
+            self.asked, self.plan = asked, None
+            self.generation += 1
+            schema, begun = self.schema, self.generation
         epsilon, terms = _number("epsilon", asked.epsilon), asked.terms()
         workload: Any = asked.workload.strip() or None
-        made = dpopt.plan(self.schema, workload, epsilon=epsilon, **terms)
+        made = dpopt.plan(schema, workload, epsilon=epsilon, **terms)
         beside = [
-            made
-            if part == 1
-            else dpopt.plan(self.schema, made.asked.workload, epsilon=epsilon * part, **terms)
+            made if part == 1 else dpopt.plan(schema, made.asked.workload, epsilon=epsilon * part, **terms)
             for part in BESIDE
         ]
-        self.plan, self.curve = made, [_errors(one.row) for one in beside]
-        self.because = dpopt.recommended_epsilon(beside)[1]
+        because = dpopt.recommended_epsilon(beside)[1]
+        with self.changing:
+            self._check(begun)
+            self.plan, self.curve, self.because = made, [_errors(one.row) for one in beside], because
 
-    def start(self, folder: Path, *, resumed: bool = False) -> None:
+    def start(self, folder: Path, seen: int, *, resumed: bool = False) -> None:
         """Start the process of the release, or of its continuation.
 
-        Raises DpoptError if there is no plan, a release runs already, or the budget has no room.
+        Raises DpoptError if there is no plan, another one than a page showed (`seen`), a release runs, or the budget has
+        no room.
         """
-        with self.starting:  # a button that is pressed twice starts one release
+        with self.changing:  # a button that is pressed twice starts one release
             if self.state == "running":
                 raise PlanError("a release of this table is running; wait until it ends, or stop it")
-            if self.plan is None:
-                raise PlanError("plan the release first")
-            if self.out is None or not resumed:
-                self.out = _new_folder(folder, self.name)
+            if resumed and not self.can_continue:
+                raise PlanError("there is no release to continue")
+            if resumed and self.schema != self.begun:
+                raise PlanError(
+                    "the columns or rules were changed after this release was begun, and it would go on with the earlier ones; "
+                    "plan a new release"
+                )
+            if not resumed:
+                self._check(seen)
+                if self.plan is None:
+                    raise PlanError("plan the release first")
+                self.begun, self.out, self.paid_from = self.schema, _new_folder(folder, self.name), self.asked
+                self.plan.save(self.place / "plan.json")
             for name in ("problem.txt", "progress.json"):
                 (self.place / name).unlink(missing_ok=True)
-            self.plan.save(self.place / "plan.json")
             task = self.place / "task.json"
             with whole_file(task, private=True) as file:
                 file.write(
@@ -229,26 +263,32 @@ class Table:
                             "table": str(self.path),
                             "plan": str(self.place / "plan.json"),
                             "out": str(self.out),
-                            "budget": self.asked.budget.strip() or None,
-                            "reading": self.asked.reading(),
+                            "budget": self.paid_from.budget or None,
+                            "reading": self.paid_from.reading(),
                             "resumed": resumed,
                         }
                     ).encode()
                 )
+            self.stop()  # closes what belongs to the last one
             self.stopped = False
             self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
                 [sys.executable, "-m", "dpopt.studio.worker", str(task)],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # closed by the system when the studio ends: then the process ends itself
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
 
     def stop(self) -> None:
         """End the process; what was drawn is on file and paid."""
-        if self.process is not None and self.process.poll() is None:
+        if self.process is None:
+            return
+        if self.process.poll() is None:
             self.stopped = True
-            self.process.kill()
+            kill_with_children(self.process.pid)
             self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
     @property
     def state(self) -> str:

@@ -1,22 +1,25 @@
 """The process of one release: ``python -m dpopt.studio.worker TASK``, where TASK is a file that `dpopt.studio.tables` wrote.
 
 It says in a file beside the task how far it is. It may be killed at any moment: what was drawn by then is on file and paid, and
-another process continues from there.
+another process continues from there. It ends with the studio, however that ends: by then its standard input is closed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import dpopt
 from dpopt.errors import DpoptWarning
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
+from dpopt.machine import kill_with_children
 from dpopt.releases.progress import Progress
 
 SECONDS_APART = 0.3
@@ -104,5 +107,12 @@ def main(task: Path) -> int:
     return 0
 
 
+def _end_with_the_studio() -> None:
+    while os.read(0, 1):
+        pass
+    kill_with_children(os.getpid())
+
+
 if __name__ == "__main__":
+    Thread(target=_end_with_the_studio, daemon=True).start()
     sys.exit(main(Path(sys.argv[1])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -33,4 +34,4 @@ def test_fields_for_edges_and_rules_take_dates(tmp_path: Path) -> None:
 
 
 def _typed(column: ColumnForm, codes: str) -> ColumnForm:
-    return ColumnForm(column.name, column.kind, column.kept, codes, column.missing, column.whole)
+    return replace(column, codes=codes)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -34,7 +39,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
-        lines = [served.stdout.readline() for _ in range(3)]
+        lines = [served.stdout.readline() for _ in range(4)]
         yield re.findall(r"http://127\.0\.0\.1:\d+/\?token=\S+", "".join(lines))[0]
         served.send_signal(2)
         assert served.wait(30) == 0
@@ -62,6 +67,7 @@ def test_an_owner_comes_from_a_file_to_a_release(browser: Any, address: str, tmp
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
+    page.wait_for_selector("#file")
     assert "token" not in page.url
     fits(page)
     page.set_input_files("#file", str(tmp_path / "people.csv"))
@@ -90,6 +96,75 @@ def test_an_owner_comes_from_a_file_to_a_release(browser: Any, address: str, tmp
     page.click("text=Report with the table")
     page.wait_for_selector("text=Not private")
     assert said == []
+    asked = [url for url in asked if not url.startswith("file:")]
     assert {re.sub(r"(//[^/]*).*", r"\1", url) for url in asked} == {re.sub(r"(//[^/]*).*", r"\1", address)}
     stranger = browser.new_context().new_page()
     assert stranger.goto(page.url).status == 403
+    assert stranger.goto(address).status == 403
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/cmdline").exists(), reason="reads the arguments of processes from /proc"
+)
+def test_the_file_that_opens_the_studio_admits_a_browser_and_no_process_shows_a_token(
+    browser: Any, tmp_path: Path
+) -> None:
+    opener = tmp_path / "opener"
+    opener.write_text(f"#!/bin/sh\ntr '\\0' ' ' < /proc/$$/cmdline > {tmp_path}/arguments\nsleep 20\n")
+    opener.chmod(0o700)
+    command = [sys.executable, "-m", "dpopt", "studio", "--folder", str(tmp_path / "releases")]
+    environment = {**os.environ, "BROWSER": f"{opener} %s &"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as served:
+        assert served.stdout is not None
+        text = "".join(served.stdout.readline() for _ in range(4))
+        for _ in range(200):
+            if (tmp_path / "arguments").exists() and (tmp_path / "arguments").read_text():
+                break
+            time.sleep(0.05)
+        given = (tmp_path / "arguments").read_text()
+        assert "token" not in given
+        named = re.findall(r"file://\S+", given)[0]
+        for _ in range(2):  # the file can be opened again, with another token
+            page = browser.new_context().new_page()
+            page.goto(named)
+            page.wait_for_selector("#file")
+            assert "token" not in page.url
+        token = re.findall(r"token=(\S+)", text)[0]
+        for shown in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                assert token.encode() not in shown.read_bytes()
+        own = page.context.cookies()
+        assert [one["path"] for one in own] == ["/" + page.url.split("/")[3]]
+        served.send_signal(2)
+        assert served.wait(30) == 0
+
+
+def test_a_page_on_another_port_gets_no_cookie_and_cannot_post(browser: Any, address: str) -> None:
+    """The owner's browser opens a page that another account serves on 127.0.0.1."""
+    seen: list[str] = []
+
+    class Evil(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("cookie") or "")
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            form = f"<form method=post action='{target}'><input name=path value=/etc/passwd><button>go</button></form>"
+            self.wfile.write(form.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    page = browser.new_context().new_page()
+    page.goto(address)
+    page.wait_for_selector("#file")
+    target = page.url + "tables"  # even if it knew the path
+    answers: list[int] = []
+    with HTTPServer(("127.0.0.1", 0), Evil) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.on("response", lambda response: answers.append(response.status))
+        page.click("text=go")
+        page.wait_for_url(target)
+        server.shutdown()
+    assert answers[0] == 403
+    assert set(seen) == {""}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import time
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -44,9 +47,15 @@ def studio(tmp_path: Path) -> Iterator[Studio]:
 @pytest.fixture
 def owner(studio: Studio) -> TestClient:
     """Return a browser that has opened the address."""
+    return entered(studio)
+
+
+def entered(studio: Studio) -> TestClient:
+    """Return a browser that has opened the address."""
     client = TestClient(studio.application(), base_url=f"http://127.0.0.1:{studio.port}")
     client.headers["origin"] = f"http://127.0.0.1:{studio.port}"
     assert client.get(studio.address).status_code == 200
+    client.base_url = client.base_url.join(f"{studio.base}/")
     return client
 
 
@@ -54,7 +63,23 @@ def opened(owner: TestClient, text: str = TABLE, name: str = "people.csv") -> st
     """Send a table and return the address of its pages."""
     answer = owner.post("/tables", files={"file": (name, text.encode())}, follow_redirects=False)
     assert answer.status_code == 303, answer.text
-    return str(answer.headers["location"]).removesuffix("/columns")
+    return "/tables/" + str(answer.headers["location"]).split("/")[-2]
+
+
+def generation(owner: TestClient, page: str) -> str:
+    """Return the number of columns, rules and plan that a page of the studio sends back."""
+    return str(re.findall(r'\?generation=(\d+)"', owner.get(page).text)[0])
+
+
+def sent(owner: TestClient, page: str, **form: str) -> Any:
+    """Send the form of a page as it is shown now."""
+    return owner.post(page, params={"generation": generation(owner, page)}, data=form, follow_redirects=False)
+
+
+def started(owner: TestClient, table: str) -> Any:
+    """Press the button of the plan that is shown now."""
+    params = {"generation": generation(owner, f"{table}/plan")}
+    return owner.post(f"{table}/run", params=params, data={"do": "start"})
 
 
 def reviewed(owner: TestClient, studio: Studio, table: str, **changes: str) -> None:
@@ -64,9 +89,10 @@ def reviewed(owner: TestClient, studio: Studio, table: str, **changes: str) -> N
         form |= {f"kind-{i}": column.kind, f"codes-{i}": column.codes, f"missing-{i}": column.missing}
         form |= {f"kept-{i}": "yes"} if column.kept else {}
         form |= {f"whole-{i}": "yes"} if column.whole else {}
-    answer = owner.post(f"{table}/columns", data={**form, **changes}, follow_redirects=False)
+        form[f"more-{i}"] = column.more
+    answer = sent(owner, f"{table}/columns", **form | changes)
     assert answer.status_code == 303, answer.text
-    assert owner.post(f"{table}/rules", data={"rules": ""}, follow_redirects=False).status_code == 303
+    assert sent(owner, f"{table}/rules", rules="").status_code == 303
 
 
 def planned(owner: TestClient, table: str, **asked: str) -> str:
@@ -89,14 +115,16 @@ def ended(owner: TestClient, table: str) -> str:
 def test_nobody_gets_in_without_the_token(studio: Studio, owner: TestClient) -> None:
     table = opened(owner)
     base = f"http://127.0.0.1:{studio.port}"
-    for address in ("/", table, f"{table}/columns", f"{table}/owner.html", "/?token=wrong", "/?token="):
+    inside = [studio.base + one for one in ("/", table, f"{table}/columns", f"{table}/owner.html")]
+    for address in (*inside, "/", "/?token=wrong", "/?token="):
         refused = TestClient(studio.application(), base_url=base).get(address)
         assert refused.status_code == 403
         assert "people" not in refused.text
+    assert TestClient(studio.application(), base_url=base).get(table).status_code == 404
     stranger = TestClient(
         studio.application(), base_url=base, cookies={f"dpopt_studio_{studio.port}": "guess"}
     )
-    assert stranger.get("/").status_code == 403
+    assert stranger.get(f"{studio.base}/").status_code == 403
 
 
 def test_other_hosts_and_other_sites_are_refused(studio: Studio, owner: TestClient) -> None:
@@ -141,16 +169,27 @@ def test_a_file_that_cannot_be_used_is_refused_in_words(
 
 
 def test_a_path_is_read_where_it_is_and_another_file_is_refused(
-    owner: TestClient, studio: Studio, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "people.csv").write_text(TABLE)
+    (tmp_path / "others.csv").write_text(TABLE)
+    studio = Studio(tmp_path / "releases", files=[tmp_path / "people.csv"])
+    owner = entered(studio)
     answer = owner.post("/tables", data={"path": str(tmp_path / "people.csv")}, follow_redirects=False)
     assert answer.status_code == 303
     assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
-    assert "there is no file" in owner.post("/tables", data={"path": str(tmp_path / "none.csv")}).text
-    assert "a table is a file that ends" in owner.post("/tables", data={"path": "/etc/passwd"}).text
-    for unknown in ("~nobody-of-this-name/people.csv", "a" * 5000 + ".csv", "a\0.csv"):
-        assert "there is no file" in owner.post("/tables", data={"path": unknown}).text
+    others = [str(tmp_path / name) for name in ("none.csv", "others.csv")]
+    for unknown in (
+        *others,
+        "/etc/passwd",
+        "~nobody-of-this-name/people.csv",
+        "a" * 5000 + ".csv",
+        "a\0.csv",
+    ):
+        assert "was not named as the studio was started" in owner.post("/tables", data={"path": unknown}).text
+    studio.close()
+    with pytest.raises(PlanError, match="there is no file"):
+        Studio(tmp_path, files=[tmp_path / "none.csv"])
 
 
 def test_a_button_that_is_pressed_twice_starts_one_release(
@@ -167,13 +206,13 @@ def test_a_button_that_is_pressed_twice_starts_one_release(
         def poll(self) -> int | None:
             return None
 
-        def kill(self) -> None: ...
+        pid, stdin = 2**30, None
 
         def wait(self) -> None: ...
 
     monkeypatch.setattr("dpopt.studio.tables.subprocess.Popen", Slow)
     with ThreadPoolExecutor(2) as threads:
-        asked = [threads.submit(owner.post, f"{table}/run", data={"do": "start"}) for _ in range(2)]
+        asked = [threads.submit(started, owner, table) for _ in range(2)]
     assert sum("is running; wait until it ends" in one.result().text for one in asked) == 1
 
 
@@ -201,9 +240,8 @@ def test_columns_are_confirmed_and_changed_as_asked(studio: Studio, owner: TestC
     assert not schema.draft
     assert [one.name for one in schema.attributes] == ["age", "sex"]
     assert schema.attributes[0].edges == (0, 50, 120)
-    wrong = owner.post(
-        f"{table}/columns", data={"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "young"}
-    )
+    young = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "young"}
+    wrong = sent(owner, f"{table}/columns", **young)
     assert "is a number on a line of its own; found &#39;young&#39;" in wrong.text
 
 
@@ -211,9 +249,9 @@ def test_rules_are_checked_before_they_are_taken(studio: Studio, owner: TestClie
     table = opened(owner)
     reviewed(owner, studio, table)
     for text, said in (("{", "line 1"), ("[1]", "no JSON object"), ('{"forbidden": ["height"]}', "height")):
-        assert said in owner.post(f"{table}/rules", data={"rules": text}).text
+        assert said in sent(owner, f"{table}/rules", rules=text).text
     rule = '{"forbidden": ["sex"], "combinations": [["f"]]}'
-    assert owner.post(f"{table}/rules", data={"rules": rule}, follow_redirects=False).status_code == 303
+    assert sent(owner, f"{table}/rules", rules=rule).status_code == 303
     schema = studio.tables[table.rpartition("/")[2]].schema
     assert schema is not None
     assert len(schema.rules) == 1
@@ -229,7 +267,7 @@ def test_a_release_is_planned_run_reported_and_downloaded(
     page = planned(owner, table)
     assert "Release with epsilon 2" in page
     assert "Predicted mean error against epsilon" in page
-    owner.post(f"{table}/run", data={"do": "start"})
+    started(owner, table)
     page = ended(owner, table)
     assert "May be handed on" in page
     packed = zipfile.ZipFile(BytesIO(owner.get(f"{table}/release.zip").content))
@@ -250,9 +288,9 @@ def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owne
     for table in tables:
         reviewed(owner, studio, table)
         planned(owner, table)
-        owner.post(f"{table}/run", data={"do": "start"})
+        started(owner, table)
     first, second = (studio.tables[table.rpartition("/")[2]] for table in tables)
-    assert "is running" in owner.post(f"{tables[0]}/run", data={"do": "start"}).text
+    assert "is running" in started(owner, tables[0]).text
     for _ in range(600):
         transcript = first.out / "transcript.jsonl" if first.out is not None else None
         if transcript is not None and transcript.exists() and transcript.stat().st_size:
@@ -273,18 +311,22 @@ def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owne
 
 
 def test_a_budget_file_is_spent_from_and_one_without_room_refuses(
-    studio: Studio, owner: TestClient, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     import dpopt
 
     ledger = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=2.5, delta=1e-5)
+    studio = Studio(tmp_path / "releases", files=[ledger.path])
+    owner = entered(studio)
     table = opened(owner)
     reviewed(owner, studio, table)
     for epsilon, said in (("2", "May be handed on"), ("2", "Nothing was drawn, and nothing spent")):
         planned(owner, table, epsilon=epsilon, budget=str(ledger.path))
-        owner.post(f"{table}/run", data={"do": "start"})
+        started(owner, table)
         assert said in ended(owner, table)
     assert len(ledger.contents().releases) == 1
+    assert "was not named" in planned(owner, table, budget=str(tmp_path / "another.budget"))
+    studio.close()
 
 
 def test_forms_keep_what_they_do_not_show() -> None:
@@ -292,13 +334,13 @@ def test_forms_keep_what_they_do_not_show() -> None:
     form = ColumnForm.of("when", drafted)
     assert form.attribute(drafted) == drafted
     codes = {"name": "code", "type": "categorical", "values": [1, 2]}
-    assert ColumnForm("code", "categorical", True, "1\n2\n3", "", False).attribute(codes)["values"] == [
+    assert ColumnForm("code", "categorical", True, "1\n2\n3", "", False, "").attribute(codes)["values"] == [
         1,
         2,
         3,
     ]
     with pytest.raises(SchemaError, match="expected one of"):
-        ColumnForm("code", "number", True, "", "", False).attribute(codes)
+        ColumnForm("code", "number", True, "", "", False, "").attribute(codes)
     assert rules_of("\n \r\n") == []
     with pytest.raises(PlanError, match="ends with one of"):
         ending_of("table")
@@ -312,3 +354,110 @@ def test_a_curve_has_places_on_the_picture_or_is_none() -> None:
     places = [(x, y) for x, y, _, _ in curve.points] + list(curve.baseline)
     assert all(0 <= x <= 560 and 0 <= y <= 240 for x, y in places)
     assert Curve.of([{**rows[0], "mean_error": None}, *rows[1:]]) is None
+
+
+def test_an_address_admits_one_browser_and_the_file_another(studio: Studio) -> None:
+    address = studio.address
+    first = entered(studio)
+    replayed = TestClient(studio.application(), base_url=f"http://127.0.0.1:{studio.port}").get(address)
+    assert replayed.status_code == 403
+    assert "set-cookie" not in replayed.headers
+    assert stat.S_IMODE(studio.entrance.stat().st_mode) == 0o600
+    assert address not in studio.entrance.read_text()
+    assert studio.address in studio.entrance.read_text()
+    second = entered(studio)
+    mine, other = (client.cookies[f"dpopt_studio_{studio.port}"] for client in (first, second))
+    assert mine != other
+    assert first.get("/").status_code == second.get("/").status_code == 200
+
+
+def test_a_cookie_is_for_a_path_that_nobody_else_knows(studio: Studio) -> None:
+    client = TestClient(studio.application(), base_url=f"http://127.0.0.1:{studio.port}")
+    given = client.get(studio.address).headers["set-cookie"].lower()
+    assert len(studio.base) > 20
+    assert f"path={studio.base.lower()}" in given
+    assert "httponly" in given
+    assert "samesite=strict" in given
+
+
+@pytest.mark.parametrize("page", ["/tables", "/tables/{}/plan"])
+def test_bytes_are_counted_as_they_arrive(
+    studio: Studio, owner: TestClient, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = page.format(opened(owner).rpartition("/")[2])
+    monkeypatch.setattr("dpopt.studio.application.MOST_BYTES", 100_000)
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+
+    def chunks() -> Iterator[bytes]:
+        yield head
+        for _ in range(300):
+            yield b"1234567\n" * 128
+
+    answer = owner.post(page, content=chunks(), headers={"content-type": "multipart/form-data; boundary=x"})
+    assert answer.status_code == 400
+    assert "more than 100,000 bytes were sent" in answer.text
+
+
+def test_a_plan_in_flight_does_not_overwrite_a_review(
+    studio: Studio, owner: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dpopt
+
+    address = opened(owner)
+    reviewed(owner, studio, address)
+    table, begun, go_on, made = studio.tables[address.rpartition("/")[2]], Event(), Event(), dpopt.plan
+
+    def slow(*given: Any, **terms: Any) -> Any:
+        begun.set()
+        assert go_on.wait(60)
+        return made(*given, **terms)
+
+    monkeypatch.setattr("dpopt.studio.tables.dpopt.plan", slow)
+    with ThreadPoolExecutor(1) as threads:
+        in_flight = threads.submit(planned, owner, address)
+        assert begun.wait(60)
+        reviewed(owner, studio, address, **{"kept-2": ""})
+        go_on.set()
+        assert "were changed after this page was shown" in in_flight.result()
+    assert table.plan is None
+    assert table.schema is not None
+    assert table.schema.names == ("age", "sex")
+    assert 'name="do"' not in owner.get(f"{address}/plan").text
+
+
+def test_what_was_changed_in_another_tab_is_looked_at_again(studio: Studio, owner: TestClient) -> None:
+    address = opened(owner)
+    old = {"generation": generation(owner, f"{address}/columns")}
+    reviewed(owner, studio, address)
+    planned(owner, address)
+    shown = {"generation": generation(owner, f"{address}/plan")}
+    table = studio.tables[address.rpartition("/")[2]]
+    said = "were changed after this page was shown"
+    schema = table.schema
+    late = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "0\n200"}
+    for page, form in (("rules", {"rules": ""}), ("run", {"do": "start"}), ("columns", late)):
+        for params in (old, {}, {"generation": "-1"}, {"generation": "x"}):
+            assert said in owner.post(f"{address}/{page}", params=params, data=form).text
+    assert table.schema is schema
+    planned(owner, address, epsilon="3")
+    assert said in owner.post(f"{address}/run", params=shown, data={"do": "start"}).text
+    assert table.process is None
+    reviewed(owner, studio, address, **{"kept-2": ""})
+    now = {"generation": str(table.generation)}
+    assert "plan the release first" in owner.post(f"{address}/run", params=now, data={"do": "start"}).text
+    assert "there is no release to continue" in owner.post(f"{address}/run", data={"do": "continue"}).text
+
+
+def test_forms_show_every_key_and_take_it_back() -> None:
+    drafted = {"name": "x", "type": "numeric", "edges": [0, 1], "decimals": 6, "missing": "", "other": 0.5}
+    form = ColumnForm.of("x", drafted)
+    assert form.missing == '""'
+    assert form.more == "decimals: 6\nother: 0.5"
+    changed = replace(form, more="decimals: 2", missing="", codes="0\n2")
+    assert changed.attribute(drafted) == {"name": "x", "type": "numeric", "edges": [0, 2], "decimals": 2}
+    assert replace(form, kind="categorical", codes="a").attribute(drafted) == {
+        "name": "x", "type": "categorical", "values": ["a"], "missing": "",
+    }  # fmt: skip
+    for line in ("decimals", "edges: [1, 2]", "decimals: 1\ndecimals: 2", "decimals: many"):
+        with pytest.raises(SchemaError, match="decimals|expected a key"):
+            replace(form, more=line, codes="0\n3").attribute(drafted)

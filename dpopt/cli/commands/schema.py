@@ -6,7 +6,7 @@ nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import application, command
-from dpopt.cli.reports.reports import console, listed, print_table
+from dpopt.cli.reports.reports import console, print_table
 from dpopt.errors import counted, visible
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ schema_group = typer.Typer(
 application.add_typer(schema_group, name="schema")
 
 
+_SHORT = 8  # entries of a list on a terminal
 _MOST_LINES = 500  # of a review on a terminal, where laying out a line takes longer than drafting it; the page has them all
 
 
@@ -71,6 +72,14 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
     )
 
 
+def _print_declared(columns: Mapping[str, Sequence[str]]) -> None:
+    """Print what is declared of each column."""
+    for name, words in [*columns.items()][:_MOST_LINES]:
+        console().print(f"  {visible(name)}: {visible('; '.join(words))}", markup=False)
+    if len(columns) > _MOST_LINES:
+        console().print(f"  {len(columns) - _MOST_LINES:,} more columns stand in the file")
+
+
 @command("infer", group=schema_group)
 def infer(
     *,
@@ -95,10 +104,13 @@ def infer(
     shown = console()
     for line in drafted.reading:
         shown.print(f"read with {line}", markup=False)
+    declared = drafted.declared(_SHORT)
     said = [
         {
             "column": column.name,
-            "drafted as": f"{column.type}, {column.codes}" if column.codes else column.type,
+            "drafted as": "; ".join(
+                [column.type, *filter(None, [column.codes]), *declared.get(column.name, ())]
+            ),
             "distinct": f"{column.distinct:,}",
             "missing": f"{column.missing:,}" if column.missing else "",
             "examples": column.examples,
@@ -122,11 +134,9 @@ def infer(
     if not details and len(said) < len(drafted.columns):
         named = {line["column"] for line in said}
         others = [column.name for column in drafted.columns if column.name not in named]
-        few = len(others) <= _MOST_LINES
-        shown.print(
-            f"no remark on: {visible(listed(others)) if few else counted(len(others), 'column')}",
-            markup=False,
-        )
+        shown.print(f"no remark on {counted(len(others), 'column')}:", markup=False)
+        kinds = {column.name: column.type for column in drafted.columns}
+        _print_declared({name: [kinds[name], *declared[name]] for name in others})
     for note in drafted.notes:
         shown.print(f"note: {visible(note)}", markup=False)
     shown.print(
@@ -158,6 +168,7 @@ def check(
     from dpopt.private.evaluation import broken_rows, numeric_figures
     from dpopt.private.readers.read_table import fit_of_table, unused_columns
     from dpopt.releases.rule_conflicts import feasible_record
+    from dpopt.schema.declared import declared_words, type_of
     from dpopt.schema.finer import rough_differences
     from dpopt.schema.schema import Schema
 
@@ -166,8 +177,18 @@ def check(
     draft = "; a draft, not reviewed yet" if declared.draft else ""
     summary = f"{visible(str(schema))}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
     rough = rough_differences(declared)
+
+    def tell() -> None:
+        for key, value in declared.reading:
+            console().print(f"read with {key}: {visible(repr(value))}", markup=False)
+        if not declared.is_binary:
+            _print_declared(
+                {one.name: [type_of(one), *declared_words(one, _SHORT)] for one in declared.attributes}
+            )
+
     if table is None:
         console().print(summary)
+        tell()
         for number, rule in enumerate(declared.rules, start=1):
             named = f"{rule.name}: " if rule.name else ""
             console().print(f"{number}. {named}{rule.describe()}")
@@ -178,6 +199,7 @@ def check(
     dataset, fit = fit_of_table(table, declared, how)
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
+    tell()
     if ignored := () if declared.is_binary else unused_columns(table, declared, how):
         console().print(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}")
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))

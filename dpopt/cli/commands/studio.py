@@ -15,6 +15,12 @@ from dpopt.errors import PlanError
 @command("studio")
 def studio(
     *,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Tables and budget files that the page may open where they are; others are sent to it."
+        ),
+    ] = None,
     folder: Annotated[
         Path, "Where releases are put; made if it is not there. They stay when the studio ends."
     ] = Path("dpopt-releases"),
@@ -31,9 +37,15 @@ def studio(
         raise PlanError(
             f"the studio needs {problem.name}, which is not installed; run: python -m pip install 'dpopt[studio]'"
         ) from None
-    running = Studio(folder, port)
-    typer.echo(f"open in a browser on this machine (whoever knows this address gets in):\n{running.address}")
-    typer.echo("Ctrl-C ends the studio and removes the tables that were sent to it; releases stay.")
-    if browser:
-        webbrowser.open(running.address)
-    running.serve()
+    running = Studio(folder, port, files or ())
+
+    def show() -> None:
+        typer.echo(
+            f"open in a browser on this machine (this address admits one browser, once):\n{running.address}"
+        )
+        typer.echo(f"for another browser, or again, open the file {running.entrance}")
+        typer.echo("Ctrl-C ends the studio and removes the tables that were sent to it; releases stay.")
+        if browser:
+            webbrowser.open(running.entrance.as_uri())  # a file: all users see the arguments of a process
+
+    running.serve(show)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
+from dpopt.private.drafts.few_rows import decided_by_few
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_durations import in_natural_unit
 from dpopt.private.drafts.guess_lengths import draft_lengths
@@ -28,6 +29,7 @@ from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
 from dpopt.private.tables.dataset import Progress
+from dpopt.schema.declared import declared_words
 from dpopt.schema.finer import rough_differences
 from dpopt.schema.schema import (
     LARGEST_SIZE,
@@ -115,6 +117,8 @@ class SchemaDraft:
     'smokers.html'
     >>> draft.reviewed({"smoker": {"missing": "?"}}).draft
     False
+    >>> draft.declared()
+    {'smoker': []}
     """
 
     schema: Schema
@@ -205,12 +209,17 @@ class SchemaDraft:
             to_check=[column for column in self.columns if column.check or column.left_out],
             others=[column for column in self.columns if not (column.check or column.left_out)],
             notes=self.notes,
+            declared=self.declared(),
             reading=self.reading,
             rows=f"{self.rows:,}",
         )
 
     def _repr_html_(self) -> str:
-        return page("draft_columns.html", columns=self.columns)
+        return page("draft_columns.html", columns=self.columns, declared=self.declared())
+
+    def declared(self, most: int | None = None) -> dict[str, list[str]]:
+        """Return each key of the schema as "key: value", by column; `most` shortens lists."""
+        return {one.name: declared_words(one, most) for one in self.schema.attributes}
 
     def __repr__(self) -> str:
         """Return a line for each column."""
@@ -312,6 +321,7 @@ def infer_schema(
         column = counts[place]
         values = column.result(getattr(source, "labels", {}).get(name, {}))
         guess = Guess(None, column.unread) if column.unread else guess_attribute(values, limits)
+        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *guess.check))
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
             attributes.append(guess.attribute)
