@@ -338,7 +338,7 @@ _COMMON = ("name", "type", "missing", "other", "occurring")
 _OF_NUMBERS = ("decimals", "representatives", "after", "unit")
 
 _KEYS = {
-    AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix"),
+    AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix", "digits"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", *_OF_NUMBERS),
 }
@@ -364,8 +364,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
         written |= {key: getattr(attribute, key) for key in ("after", "unit") if getattr(attribute, key)}
     elif attribute.kind is AttributeKind.CATEGORICAL:
         written["values"] = list(attribute.values)
-        if attribute.prefix is not None:
-            written["prefix"] = attribute.prefix
+        written |= {key: getattr(attribute, key) for key in ("prefix", "digits") if getattr(attribute, key)}
     elif not all(isinstance(value, bool) for value in attribute.values) or attribute.values[0]:
         written["false"], written["true"] = attribute.values
     if attribute.missing is not None:
@@ -402,7 +401,7 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
-    optional = ("missing", "other", "prefix", "decimals", "after", "unit")
+    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit")
     common: dict[str, Any] = {key: declared.get(key) for key in optional}
     common["date_format"] = declared.get("format")
     if kind is AttributeKind.NUMERIC:

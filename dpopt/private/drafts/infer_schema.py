@@ -58,7 +58,8 @@ class ColumnReview:
     ----------
     name : str
     type : str
-        "categorical", "boolean", "numeric", "date" or "length"; "left out" where the draft does not name the column.
+        "categorical", "boolean", "numeric", "date" or "length"; "left out" where the draft does not name the column, and "unit
+        of privacy" where it does not since the column names people with several rows.
     distinct, missing : int
         Different values that occur, without missing ones; rows without a value.
     codes : str
@@ -82,10 +83,10 @@ class ColumnReview:
     @property
     def left_out(self) -> bool:
         """Whether the draft does not name the column."""
-        return self.type == _LEFT_OUT
+        return self.type in (_LEFT_OUT, _PERSON)
 
 
-_LEFT_OUT = "left out"
+_LEFT_OUT, _PERSON = "left out", "unit of privacy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +385,7 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
     marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)
     return ColumnReview(
         column.name,
-        _LEFT_OUT if guess.attribute is None else _type_of(guess.attribute),
+        _type_of(guess.attribute) if guess.attribute else _PERSON if guess.person else _LEFT_OUT,
         len(column.values) - int(np.count_nonzero(marked)),
         column.missing_rows + int(column.counts[marked].sum()),
         guess.codes or ("" if guess.attribute is None else "2 values"),
