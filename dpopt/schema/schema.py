@@ -268,7 +268,7 @@ class Schema(Shown):
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
         refuse_unknown_keys(
             declared,
-            ("dpopt_schema", "draft", "reading", "attributes", "binary_attributes", "rules"),
+            ("dpopt_schema", "draft", "reading", "attributes", "binary_attributes", "rules", "proposed"),
             "schema",
             SchemaError,
         )
@@ -288,6 +288,7 @@ class Schema(Shown):
             attributes = BinaryAttributes.from_json(declared["binary_attributes"])
         else:
             listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+            listed, rules = _accepted(declared.get("proposed", []), listed, rules)
             attributes = tuple(attribute_from_json(item, number) for number, item in enumerate(listed))
         return cls(
             attributes,
@@ -310,6 +311,25 @@ class Schema(Shown):
     def fingerprint(self) -> str:
         """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""
         return sha256_of_json(self.to_json())
+
+
+def _accepted(
+    proposed: object, attributes: list[object], rules: list[object]
+) -> tuple[list[object], list[object]]:
+    """Return attributes and rules with what their owner accepted of the proposals of a draft."""
+    for number, item in enumerate(json_list(proposed, "schema: 'proposed'", SchemaError), 1):
+        place = f"proposal number {number}"
+        one = json_object(item, place, SchemaError)
+        refuse_unknown_keys(one, ("accept", "says", "rules", "columns"), place, SchemaError)
+        if not isinstance(accept := one.get("accept", False), bool):
+            raise SchemaError(f"{place}: 'accept' is true or false, found {shown(accept)}")
+        if accept:
+            changes = json_object(one.get("columns", {}), f"{place}: 'columns'", SchemaError)
+            named = [part.get("name") if isinstance(part, dict) else None for part in attributes]
+            changed = [changes.get(str(name), part) for name, part in zip(named, attributes, strict=True)]
+            attributes = [part for part in changed if part is not None]
+            rules = [*rules, *json_list(one.get("rules", []), f"{place}: 'rules'", SchemaError)]
+    return attributes, rules
 
 
 def _checked_reading(given: dict[str, object]) -> tuple[tuple[str, str | bool], ...]:

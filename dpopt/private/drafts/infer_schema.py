@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
+from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
+from dpopt.private.drafts.guess_rules import Proposal, propose
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.encode import as_text, clean
 from dpopt.private.readers.open_table import AnyTable, open_table
@@ -27,6 +30,7 @@ from dpopt.private.readers.table_reading import USUAL, TableReading
 from dpopt.private.readers.table_sources import TableSource
 from dpopt.private.tables.dataset import Progress
 from dpopt.schema.finer import rough_differences
+from dpopt.schema.rules.rule_json import rule_to_json
 from dpopt.schema.schema import (
     LARGEST_SIZE,
     READING_KEYS,
@@ -45,7 +49,7 @@ _BASKETS = (
     "--binary-columns, with --layout baskets"
 )
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
-_EXAMPLES = 3
+_EXAMPLES, MOST_SHOWN = 3, 5
 _LONGEST = 24  # characters of an example
 DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 
@@ -104,6 +108,8 @@ class SchemaDraft:
     rows : int
     title : str
         What the table is called.
+    proposals : tuple of Proposal
+        What holds in every row of the table, to be accepted only if the world has it so. In the file: the list "proposed".
 
     Examples
     --------
@@ -127,6 +133,13 @@ class SchemaDraft:
     rows: int = 0
     title: str = "the table"
     reading: tuple[str, ...] = field(default=())
+    proposals: tuple[Proposal, ...] = ()
+    dates: Mapping[str, Attribute] = field(default_factory=dict, repr=False)
+
+    @property
+    def rules(self) -> list[dict[str, object]]:
+        """The rules of all proposals, as `reviewed` takes them."""
+        return [rule for one in self.proposals for rule in one.rules]
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the draft, and its review beside it as a page (.html), which is returned. Both are for their owner alone.
@@ -143,7 +156,9 @@ class SchemaDraft:
                 raise SchemaError(
                     f"{found} exists already; choose another name, so that no reviewed schema is lost"
                 )
-        self.schema.write(file)
+        proposed = [one.to_json() for one in self.proposals]
+        written = self.schema.to_json() | ({"proposed": proposed} if proposed else {})
+        write_json_object(file, written, private=True)
         with whole_file(beside, private=True) as stream:
             stream.write(self.to_html(file.name).encode())
         return beside
@@ -152,6 +167,7 @@ class SchemaDraft:
         self,
         columns: Mapping[str, Mapping[str, object] | None] | None = None,
         rules: Sequence[Mapping[str, object]] = (),
+        accept: Iterable[int] = (),
     ) -> Schema:
         """Return the schema as its owner declares it after the review: no draft any more.
 
@@ -163,20 +179,24 @@ class SchemaDraft:
             the two is that of the draft. None leaves the column out. Others stay as drafted.
         rules
             What every record obeys, each in the form of a schema file.
+        accept
+            Numbers of accepted proposals, from 1. What `columns` says comes after them.
 
         Raises
         ------
         SchemaError
-            If a column is not in the draft, or a declaration contradicts itself.
+            If a column or proposal is not in the draft, or a declaration contradicts itself.
         """
         changes = dict(columns or {})
         if unknown := sorted(changes.keys() - set(self.schema.names)):
             raise SchemaError(
                 f"the draft has no column {unknown[0]!r}; it has {', '.join(self.schema.names)}"
             )
-        attributes = []
-        for attribute in self.schema.attributes:
-            change = changes.get(attribute.name, {})
+        base, attributes = self._accepting(accept), []
+        gone = {name for name, change in changes.items() if change is None}
+        for drafted in base.attributes:
+            change = changes.get(drafted.name, {})
+            attribute = self.dates.get(drafted.name, drafted) if drafted.after in gone else drafted
             if change is not None:
                 kept = attribute_to_json(attribute)
                 if (
@@ -197,8 +217,20 @@ class SchemaDraft:
                 for key in change.keys() & replaced.keys():
                     kept = {name: value for name, value in kept.items() if name not in replaced[key]}
                 attributes.append({**kept, **change})
-        declared = {**self.schema.to_json(), "draft": False, "attributes": attributes, "rules": list(rules)}
-        return Schema.from_json(declared)
+        listed = [*map(rule_to_json, base.rules), *rules]
+        return Schema.from_json({**base.to_json(), "draft": False, "attributes": attributes, "rules": listed})
+
+    def _accepting(self, accept: Iterable[int]) -> Schema:
+        """Return the drafted schema with the proposals of these numbers."""
+        numbers = {*accept}
+        if unknown := numbers - {*range(1, len(self.proposals) + 1)}:
+            raise SchemaError(
+                f"there is no proposal number {min(unknown)}; the draft has {len(self.proposals)}"
+            )
+        chosen = [
+            one.to_json(accept=True) for number, one in enumerate(self.proposals, 1) if number in numbers
+        ]
+        return Schema.from_json({**self.schema.to_json(), "proposed": chosen})
 
     def to_html(self, file: str = "the schema") -> str:
         """Return the review as a page that needs nothing else; `file` is what it calls the draft."""
@@ -209,6 +241,7 @@ class SchemaDraft:
             to_check=[column for column in self.columns if column.check or column.left_out],
             others=[column for column in self.columns if not (column.check or column.left_out)],
             notes=self.notes,
+            proposed=[(one.says, json.dumps(one.to_json(), ensure_ascii=False)) for one in self.proposals],
             reading=self.reading,
             rows=f"{self.rows:,}",
         )
@@ -226,7 +259,16 @@ class SchemaDraft:
         for column in self.columns:
             line = f"{column.name:<{named}}  {column.type:<11} {column.codes or column.why}"
             lines.append(line if not column.check else f"{line}  -- {'; '.join(column.check)}")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.notes, *self.proposed()])
+
+    def proposed(self, most: int = MOST_SHOWN) -> list[str]:
+        """Return the first proposals as lines for people."""
+        lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:most], 1)]
+        more = len(self.proposals) - len(lines)
+        return [
+            *lines,
+            *([f"{counted(more, 'more proposal')} stand on the page and in the file"] if more else []),
+        ]
 
 
 def infer_schema(
@@ -328,11 +370,12 @@ def infer_schema(
     if any(one.edges and one.date_format is None for one in attributes):
         notes.append(f"ends of numbers: {spoken(ENDS)}.")
     near, in_order = draft_lengths(source, attributes, bins)
+    dates = {one.name: one for one in attributes if one.name in near}
     attributes = [near[one.name][0] if one.name in near else one for one in attributes]
     reviews = [_as_length(one, *near[one.name]) if one.name in near else one for one in reviews]
     drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
-    notes += in_order
+    proposals = (*in_order, *propose(source, attributes, dates, counts[0].rows))
     return SchemaDraft(
         drafted,
         tuple(reviews),
@@ -342,6 +385,8 @@ def infer_schema(
         tuple(
             f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
         ),
+        proposals,
+        dates,
     )
 
 
