@@ -7,6 +7,7 @@ if one column were shuffled; each term of a sum is not 0 in `_CASES` rows. Value
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
@@ -26,17 +27,8 @@ from dpopt.schema.lengths import length
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, attribute_to_json
 
 _ROWS, _CASES, _EXCEPTIONS, _RARE, _MIXED = 1_000, 300, 30, 5, 0.05
-_PAIRS, _PROPOSALS, _RUN, _DATES = (
-    50_000,
-    200,
-    24,
-    12,
-)  # most pairs, proposals, terms, and dates that are taken apart
-_CELLS, _WORK, _TABLE = (
-    5 * 10**7,
-    10**9,
-    2**16,
-)  # cells of the table that are kept, rows times pairs, cells of a pair
+_PAIRS, _PROPOSALS, _RUN, _DATES = 20_000, 200, 24, 12  # most pairs, proposals, terms, dates
+_CELLS, _TABLE = 6 * 10**6, 2**16  # cells of the table read at a time, and of the counts of a pair
 _SAMPLE, _PRECISION, _GOLDEN = 1_000, 1e-9, 0.6180339887498949
 
 _Numbers = NDArray[np.float64]
@@ -107,16 +99,24 @@ class _Column:
 def propose(
     source: TableSource, attributes: Sequence[Attribute], dates: Mapping[str, Attribute], rows: int
 ) -> tuple[Proposal, ...]:
-    """Return what holds in every row of a table, the most useful first; in every k-th row of one with too many cells.
+    """Return what holds in every row of a table, the most useful first.
 
-    Pairs of columns that stand near each other are tried first. `dates`: attributes drafted as lengths, as they were before.
+    A large table is read thinned first, then again with the columns for which anything was found, until all rows are. Pairs
+    of columns that stand near each other are tried first. `dates`: attributes drafted as lengths, as they were before.
     """
     if rows < _ROWS or len(attributes) < 2:
         return ()
-    columns = _columns_of(source, attributes, dates, 1 + rows * len(attributes) // _CELLS)
-    made, changed = _of_numbers(columns)
-    made += _of_codes([one for one in columns if one.name not in changed])
-    declared = {"dpopt_schema": 1, "attributes": [attribute_to_json(one) for one in attributes]}
+    step = 1 + rows * len(attributes) // _CELLS
+    columns = _columns_of(source, attributes, dates, step)
+    of_numbers, changed = _of_numbers(columns, step)
+    made = of_numbers + _of_codes([one for one in columns if one.name not in changed], step)
+    text = json.dumps([one.to_json() for one in made])
+    named = {one.name for one in attributes if json.dumps(one.name) in text}
+    named |= {one.after for one in attributes if one.after and one.name in named}
+    kept = [one for one in attributes if one.name in named]
+    if step > 1 and (len(kept) < len(attributes) or not made):
+        return propose(source, kept, dates, rows)
+    declared = {"dpopt_schema": 1, "attributes": [attribute_to_json(one) for one in kept]}
     return tuple(islice((one for one in made if _is_usable(one, declared)), _PROPOSALS))
 
 
@@ -164,11 +164,11 @@ def _near(count: int, most: int) -> NDArray[np.int64]:
     return np.array(list(islice(gaps, most)), dtype=np.int64).reshape(-1, 2)
 
 
-def _of_codes(columns: Sequence[_Column]) -> list[Proposal]:
+def _of_codes(columns: Sequence[_Column], step: int) -> list[Proposal]:
     """Return mappings; then implications, the ones with the most expected exceptions first."""
     mapped: dict[tuple[int, int], Proposal] = {}
     implied: dict[tuple[int, int], list[tuple[float, Proposal]]] = {}
-    for one, other in _near(len(columns), min(_PAIRS, _WORK // columns[0].codes.size) if columns else 0):
+    for one, other in _near(len(columns), _PAIRS):
         first, second = columns[one], columns[other]
         shape = (first.one.size, second.one.size)
         if min(shape) == 1 or shape[0] * shape[1] > _TABLE:
@@ -179,12 +179,12 @@ def _of_codes(columns: Sequence[_Column]) -> list[Proposal]:
             ((int(one), int(other)), first, second, table),
             ((int(other), int(one)), second, first, table.T),
         )
-        found = {way: _mapping(*of) for way, *of in ways if _determines(of[2])}
+        found = {way: _mapping(*of) for way, *of in ways if _determines(of[2], step)}
         mapped |= found
         for way, *of in ways if not found else ():
-            implied[way] = list(_implications(*of))
-            if implied[way]:  # the other way round says the same of most cells
-                break
+            if said := list(_implications(*of, step)):
+                implied[way] = said
+                break  # the other way round says the same of most cells
     for one, other in [way for way in mapped if way[0] < way[1] and way[::-1] in mapped]:
         back = mapped.pop((other, one))
         mapped[one, other] = replace(mapped[one, other], rules=mapped[one, other].rules + back.rules)
@@ -193,20 +193,23 @@ def _of_codes(columns: Sequence[_Column]) -> list[Proposal]:
             implied.pop(way, None)
 
     def follows(way: tuple[int, int], known: Mapping[tuple[int, int], object]) -> bool:
-        return any((way[0], by) in mapped and known.get((by, way[1])) for by in range(len(columns)))
+        return any(one == way[0] and known.get((by, way[1])) for one, by in mapped)
 
     rest = [one for way, found in implied.items() if not follows(way, implied) for one in found]
     direct = [one for way, one in mapped.items() if not follows(way, mapped)]
     return [*direct, *(one for _, one in sorted(rest, key=lambda pair: -pair[0]))]
 
 
-def _determines(table: NDArray[np.int64]) -> bool:
+def _determines(table: NDArray[np.int64], step: int) -> bool:
     """Return whether each code in the rows has one partner, which would rarely be if the columns were unrelated."""
-    rows, share = table.sum(1), table.sum(0) / table.sum()
+    rows = table.sum(1)
+    if (table.max(1) < rows).any():
+        return False
+    share = table.sum(0) / table.sum()
     expected = np.maximum(rows - 1, 0) @ (
         1 - share[table.argmax(1)]
     )  # the first row of a code breaks nothing
-    return bool((table.max(1) == rows).all() and expected >= 10 * _EXCEPTIONS)
+    return bool(expected >= 10 * _EXCEPTIONS / step)
 
 
 def _mapping(first: _Column, second: _Column, table: NDArray[np.int64]) -> Proposal:
@@ -228,12 +231,15 @@ def _mapping(first: _Column, second: _Column, table: NDArray[np.int64]) -> Propo
 
 
 def _implications(
-    first: _Column, second: _Column, table: NDArray[np.int64]
+    first: _Column, second: _Column, table: NDArray[np.int64], step: int
 ) -> Iterator[tuple[float, Proposal]]:
     """Yield what follows from codes of the first column: one code of the second, or that it is given."""
-    rows, share, missing = table.sum(1), table.sum(0) / table.sum(), second.one.missing_code
-    often = (rows >= _CASES)[:, None] & (rows[:, None] * (1 - share) >= _EXCEPTIONS)
-    only = often & (table == rows[:, None])
+    rows, missing, least = table.sum(1), second.one.missing_code, _EXCEPTIONS / step
+    often = rows >= _CASES / step
+    if not (often & ((table.max(1) == rows) | (table[:, -1] == 0))).any():
+        return
+    share = table.sum(0) / table.sum()
+    only = (table == rows[:, None]) & often[:, None] & (rows[:, None] * (1 - share) >= least)
     for code in np.flatnonzero(only.any(0)):
         codes = np.flatnonzero(only[:, code])
         count, then = int(rows[codes].sum()), second.literal([code])
@@ -243,7 +249,7 @@ def _implications(
             says, rule = f"exactly {says}", {"iff": [first.literal(codes), then]}
         yield count * (1 - share[code]), Proposal(says, (rule,))
     if missing is not None:
-        given = (rows >= _CASES) & (table[:, missing] == 0) & (rows * share[missing] >= _EXCEPTIONS)
+        given = often & (table[:, missing] == 0) & (rows * share[missing] >= least)
         codes = np.flatnonzero(given & ~only.any(1))
         if codes.size and table[~given, missing].sum() != table[~given].sum():  # else "exactly if" says it
             then = [second.name, "is", "given"]
@@ -254,7 +260,7 @@ def _implications(
             )
 
 
-def _of_numbers(every: Sequence[_Column]) -> tuple[list[Proposal], set[str]]:
+def _of_numbers(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]]:
     """Return lengths, sums and orders, and the names of the columns that these lengths and sums change."""
     columns = [one for one in every if one.numbers is not None]
     if not columns:
@@ -269,7 +275,7 @@ def _of_numbers(every: Sequence[_Column]) -> tuple[list[Proposal], set[str]]:
             changed.update(changes)
             made.append(Proposal(says, (), changes))
 
-    for span in _spans([one for one in every if one.raw is not None], columns, sample, chosen):
+    for span in _spans([one for one in every if one.raw is not None], columns, sample, chosen, step):
         number, since, until, unit, rows = span
         changes: _Changes = {number.name: None}
         if (until.one.after, until.one.unit) != (since.name, unit):
@@ -280,18 +286,14 @@ def _of_numbers(every: Sequence[_Column]) -> tuple[list[Proposal], set[str]]:
     for total, terms in _sums(sample, pairs):
         parts = [numbers[place] for place in terms]
         rows = np.isfinite(sum(parts) + numbers[total])
-        if _differ(sum(parts), numbers[total]) or min([((one != 0) & rows).sum() for one in parts]) < _CASES:
-            continue
-        whole, first, last = columns[total], columns[terms[0]], columns[terms[-1]]
-        names = [columns[place].name for place in terms]
-        says = f"{shown(whole.name)} is {' + '.join(map(shown, names))} in all {rows.sum():,} rows"
-        changes, drop = {whole.name: None}, whole.name
-        if len(terms) == 2 and not {whole.one.after, first.one.after, last.one.after} - {None}:
-            changes = {whole.name: _length_after(last.numeric, whole.one, first.one, None), last.name: None}
-            changes |= {} if first.numeric is first.one else {first.name: attribute_to_json(first.numeric)}
-            says, drop = f"{says}: declare it as a length after {shown(first.name)}", last.name
-        add(f"{says}; leave {shown(drop)} out", changes, [whole.name, *names])
-    orders = _orders(numbers, sample, pairs)
+        often = min(((one != 0) & rows).sum() for one in parts) >= _CASES / step
+        if often and not _differ(sum(parts), numbers[total]):
+            whole, *others = (columns[place] for place in (total, *terms))
+            said = " + ".join(shown(one.name) for one in others)
+            says, changes = _sum_changes(whole, others)
+            says = f"{shown(whole.name)} is {said} in all {rows.sum():,} rows: {says}"
+            add(says, changes, [whole.name, *(one.name for one in others)])
+    orders = _orders(numbers, sample, pairs, step)
     for less, more in [pair for pair in orders if pair[0] < pair[1] and pair[::-1] in orders]:
         names = [columns[less].name, columns[more].name]
         if names[1] not in {one.one.after for one in every}:
@@ -311,8 +313,22 @@ def _of_numbers(every: Sequence[_Column]) -> tuple[list[Proposal], set[str]]:
     return made, changed
 
 
+def _sum_changes(whole: _Column, terms: Sequence[_Column]) -> tuple[str, _Changes]:
+    """Return a sum of two columns as a length after one of them, whose bins are those of the other; of more, without it."""
+    first, last = terms[0], terms[-1]
+    if len(terms) > 2 or whole.one.after or first.one.after or last.one.after:
+        return "leave it out", {whole.name: None}
+    changes: _Changes = {} if first.numeric is first.one else {first.name: attribute_to_json(first.numeric)}
+    changes |= {whole.name: _length_after(last.numeric, whole.one, first.one, None), last.name: None}
+    return f"declare it as a length after {shown(first.name)}, and leave {shown(last.name)} out", changes
+
+
 def _spans(
-    dates: Sequence[_Column], columns: Sequence[_Column], sample: _Numbers, chosen: NDArray[np.int64]
+    dates: Sequence[_Column],
+    columns: Sequence[_Column],
+    sample: _Numbers,
+    chosen: NDArray[np.int64],
+    step: int,
 ) -> Iterator[tuple[_Column, _Column, _Column, str, int]]:
     """Yield columns of numbers that are a length between two dates: the column, the two dates, the unit, the rows."""
     for since, until in permutations(dates[:_DATES], 2):
@@ -321,7 +337,7 @@ def _spans(
             for one, some in zip(columns, sample, strict=True):
                 if one.one.after is None and np.ptp(np.nan_to_num(some)) and not _differ(apart[chosen], some):
                     rows = int(np.isfinite(apart + one.numbers).sum())
-                    if rows >= _ROWS and not _differ(apart, np.asarray(one.numbers)):
+                    if rows >= _ROWS / step and not _differ(apart, np.asarray(one.numbers)):
                         yield one, since, until, unit, rows
 
 
@@ -350,7 +366,7 @@ def _sums(sample: _Numbers, pairs: NDArray[np.int64]) -> Iterator[tuple[int, tup
 
 
 def _orders(
-    numbers: Sequence[_Numbers], sample: _Numbers, pairs: NDArray[np.int64]
+    numbers: Sequence[_Numbers], sample: _Numbers, pairs: NDArray[np.int64], step: int
 ) -> dict[tuple[int, int], int]:
     """Return pairs of which the first number is in no row above the second, with their rows."""
     found, mixed = {}, np.argsort(np.arange(sample.shape[1]) * _GOLDEN % 1)
@@ -359,7 +375,7 @@ def _orders(
             continue
         apart, rows = sample[less] - sample[more, mixed], np.isfinite(numbers[less] - numbers[more]).sum()
         crossing = (apart > 0).sum() >= max(1, _MIXED * np.isfinite(apart).sum())
-        if crossing and rows >= _ROWS and not (numbers[less] > numbers[more]).any():
+        if crossing and rows >= _ROWS / step and not (numbers[less] > numbers[more]).any():
             found[int(less), int(more)] = int(rows)
     return found
 
