@@ -221,8 +221,9 @@ class Studio:
         if request.method == "POST":
             async with request.form() as form:
                 text = str(form.get("rules") or "")
+                accepted = {int(number) for number in form.getlist("accept") if str(number).isdecimal()}
             try:
-                await run_in_threadpool(table.rule, text)
+                await run_in_threadpool(table.rule, text, accepted)
                 return RedirectResponse(f"/tables/{table.key}/plan", 303)
             except DpoptError as error:
                 problem = str(error)

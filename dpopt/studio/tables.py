@@ -109,6 +109,8 @@ class Table:
         Once the draft has been reviewed.
     rules : str
         As they were typed.
+    accepted : set of int
+        Numbers of accepted proposals of the draft, from 1.
     asked : Asked
     plan : Planned or None
     curve : list of dict
@@ -130,6 +132,8 @@ class Table:
     draft: dpopt.SchemaDraft
     schema: dpopt.Schema | None = None
     rules: str = ""
+    accepted: set[int] = field(default_factory=set)
+    reviewed: list[dict[str, Any]] = field(default_factory=list)
     asked: Asked = field(default_factory=Asked)
     plan: dpopt.Planned | None = None
     curve: list[dict[str, Any]] = field(default_factory=list)
@@ -162,29 +166,40 @@ class Table:
 
         Raises DpoptError with what cannot be declared so; nothing changes then.
         """
-        drafted = self.drafted()
-        kept = [column.attribute(drafted.get(column.name)) for column in columns if column.kept]
+        drafted, names = self.drafted(), {column.name for column in columns if column.kept}
+        lengths = tuple(self.draft.dates.values())
+        dates = _declared(dpopt.Schema(lengths)) if lengths else {}
+        kept = []
+        for column in (one for one in columns if one.kept):
+            made = column.attribute(drafted.get(column.name))
+            alone = made.get("after", column.name) not in names and column.name in dates
+            kept.append(dates[column.name] if alone else made)
         if not kept:
             raise SchemaError("no column is kept; keep one at least")
-        self._declare(kept, self.rules)
+        self._declare(kept, self.rules, self.accepted)
 
-    def rule(self, text: str) -> None:
-        """Take rules, one JSON object on each line.
+    def rule(self, text: str, accepted: set[int] | None = None) -> None:
+        """Take rules, one JSON object on each line, and the numbers of the proposals that hold in general.
 
         Raises DpoptError with the rule that cannot be used; nothing changes then.
         """
         if self.schema is None:
             raise SchemaError("review the columns first")
-        self._declare(list(_declared(self.schema).values()), text)
+        self._declare(self.reviewed, text, accepted or set())
         self.rules = text
 
-    def _declare(self, attributes: list[dict[str, Any]], rules: str) -> None:
+    def _declare(self, attributes: list[dict[str, Any]], rules: str, accepted: set[int]) -> None:
         obj = {**self.draft.schema.to_json(), "draft": False, "attributes": attributes}
+        obj["proposed"] = [
+            one.to_json(accept=True)
+            for number, one in enumerate(self.draft.proposals, 1)
+            if number in accepted
+        ]
         listed = rules_of(rules)
         if listed:
             obj["rules"] = listed
         self.schema = dpopt.Schema.from_json(obj)
-        self.plan = None
+        self.reviewed, self.accepted, self.plan = attributes, accepted, None
 
     def make_plan(self, asked: Asked) -> None:
         """Plan a release, and predict errors for other epsilon.

@@ -793,7 +793,8 @@ def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere
         assert [length.after, length.unit, length.integer, length.missing] == ["arrived", "days", True, ""]
         assert list(length.edges) == [0, 1, 2]
         assert draft.columns[0].codes == "2 bins, days after 'arrived', 0 to 2"
-        (rule,) = [json.loads(note.split('"rules": ')[1]) for note in draft.notes if "in no row" in note]
+        assert [one.says for one in draft.proposals] == ["'born' is after 'arrived' in no row"]
+        (rule,) = draft.rules
         assert rule == {"ordered": ["born", "arrived"], "by": "representative"}
         assert len(draft.reviewed(rules=[rule]).rules) == 1
         assert any('declare one column as a length after the other ("after")' in note for note in draft.notes)
@@ -805,7 +806,7 @@ def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere
     both = {one.name: one.after for one in infer_schema(operated).schema.attributes}
     assert both == {"left": "arrived", "arrived": None, "born": None, "operated": "arrived"}
     visits["left"] = visits["left"].to_numpy()[::-1]
-    assert "'arrived' is after" not in " ".join(infer_schema(visits).notes)
+    assert not any("'arrived' is after" in one.says for one in infer_schema(visits).proposals)
     assert infer_schema(visits).columns[0].type == "date"
 
 
@@ -844,6 +845,8 @@ def test_a_reviewed_draft_is_a_schema_with_what_the_owner_declares() -> None:
         assert draft.reviewed({"n": change}).attributes[0].edges == edges
     other: dict[str, dict[str, object] | None] = {"n": {"type": "categorical", "values": [0, 1]}, "t": None}
     assert draft.reviewed(other).attributes[0].values == (0, 1)
+    with pytest.raises(SchemaError, match="there is no proposal number 7; the draft has 0"):
+        draft.reviewed(accept=[7])
     with pytest.raises(SchemaError, match="the draft has no column 'm'; it has n, t"):
         draft.reviewed({"m": None})
 

@@ -29,6 +29,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema, attribute_to_j
 _ROWS, _CASES, _EXCEPTIONS, _RARE, _MIXED = 1_000, 300, 30, 5, 0.05
 _PAIRS, _PROPOSALS, _RUN, _DATES = 20_000, 200, 24, 12  # most pairs, proposals, terms, dates
 _CELLS, _TABLE = 6 * 10**6, 2**16  # cells of the table read at a time, and of the counts of a pair
+_COLUMNS, _MOST_ROWS = 16, 2 * 10**6  # so few columns are read whole, up to so many rows
 _SAMPLE, _PRECISION, _GOLDEN = 1_000, 1e-9, 0.6180339887498949
 
 _Numbers = NDArray[np.float64]
@@ -106,15 +107,18 @@ def propose(
     """
     if rows < _ROWS or len(attributes) < 2:
         return ()
-    step = 1 + rows * len(attributes) // _CELLS
-    columns = _columns_of(source, attributes, dates, step)
+    few = len(attributes) <= _COLUMNS
+    thin = 1 + (rows // _MOST_ROWS if few else rows * len(attributes) // _CELLS)
+    columns, step = _columns_of(source, attributes, dates, thin), 1 if few else thin
     of_numbers, changed = _of_numbers(columns, step)
     made = of_numbers + _of_codes([one for one in columns if one.name not in changed], step)
-    text = json.dumps([one.to_json() for one in made])
-    named = {one.name for one in attributes if json.dumps(one.name) in text}
-    named |= {one.after for one in attributes if one.after and one.name in named}
+    named, most = set[str](), len(attributes) if step == 1 else max(_COLUMNS, len(attributes) // 2)
+    for text in (json.dumps(one.to_json()) for one in made[: 5 * _PROPOSALS]):
+        here = {one.name for one in attributes if json.dumps(one.name) in text}
+        here |= {one.after for one in attributes if one.after and one.name in here}
+        named |= here if len(named | here) <= most else set()
     kept = [one for one in attributes if one.name in named]
-    if step > 1 and (len(kept) < len(attributes) or not made):
+    if step > 1:
         return propose(source, kept, dates, rows)
     declared = {"dpopt_schema": 1, "attributes": [attribute_to_json(one) for one in kept]}
     return tuple(islice((one for one in made if _is_usable(one, declared)), _PROPOSALS))
