@@ -65,7 +65,7 @@ def test_what_every_row_has_so_is_proposed_from_all_kinds_of_tables(form: str, t
 
 
 def test_one_row_that_breaks_it_ends_each_proposal() -> None:
-    table = stays()
+    table: Any = stays()
     table.loc[17, "region"] = "N" if table.loc[17, "region"] != "N" else "S"
     table.loc[18, "stay"] += 1
     table.loc[19, "spent"] += 1
@@ -81,10 +81,10 @@ def test_one_row_that_breaks_it_ends_each_proposal() -> None:
 def test_one_row_of_a_table_that_is_thinned_first_ends_a_proposal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpopt.private.drafts.guess_rules._CELLS", 20_000)
     monkeypatch.setattr("dpopt.private.drafts.guess_rules._COLUMNS", 13)
-    table = stays()
+    table: Any = stays()
     assert len(infer_schema(table).proposals) == len(SAYS)
     table.loc[17, "spent"] += 1  # not among every fifth row
-    assert not any("'spent'" in one.says for one in infer_schema(table).proposals)
+    assert not any(one.says.startswith(SAYS[1]) for one in infer_schema(table).proposals)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -107,7 +107,7 @@ def test_rare_values_of_a_mapping_are_left_open() -> None:
 
 
 def test_accepted_proposals_are_declared_by_every_door(tmp_path: Path) -> None:
-    table = stays()
+    table: Any = stays()
     table.to_csv(tmp_path / "t.csv", index=False)
     draft = infer_schema(tmp_path / "t.csv")
     every = range(1, len(draft.proposals) + 1)
@@ -171,7 +171,7 @@ def test_a_draft_in_place_of_a_schema_is_sent_to_its_review() -> None:
     table = pd.DataFrame({"sex": ["f", "m"] * 50})
     for use in (dpopt.release, dpopt.read_table):
         with pytest.raises(ArgumentError, match=r"give draft.reviewed\(\)"):
-            use(table, infer_schema(table))  # type: ignore[operator]
+            use(table, infer_schema(table))  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="of whole numbers declare 'integer': true instead"):
         dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 9), decimals=0)
 

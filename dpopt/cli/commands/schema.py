@@ -133,7 +133,7 @@ def infer(
         shown.print(visible(line), markup=False)
     if drafted.proposals:
         shown.print(
-            'Every row of the table has the proposals so, by chance perhaps. If one is so in general, write "accept": true at its '
+            'Every row of the table has them so, by chance perhaps. If one is so in general, write "accept": true at its '
             f'entry in the list "proposed" of {out}.',
             markup=False,
         )

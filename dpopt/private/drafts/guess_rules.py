@@ -80,19 +80,19 @@ class _Column:
             self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=self.one.missing
         )
 
-    def literal(self, codes: Sequence[int]) -> list[Any]:
+    def literal(self, codes: Sequence[int] | NDArray[Any]) -> list[Any]:
         if [*codes] == [self.one.missing_code]:
             return [self.name, "is", "missing"]
         return [self.name, "in", self.named(codes)]
 
-    def named(self, codes: Sequence[int]) -> list[Any]:
+    def named(self, codes: Sequence[int] | NDArray[Any]) -> list[Any]:
         bins = self.one.kind is AttributeKind.NUMERIC
         return [
             None if code == self.one.missing_code else {"bin": code} if bins else self.one.values[code]
             for code in map(int, codes)
         ]
 
-    def words(self, codes: Sequence[int]) -> str:
+    def words(self, codes: Sequence[int] | NDArray[Any]) -> str:
         more = f" or {len(codes) - 3} others" if len(codes) > 3 else ""
         return f"{shown(self.name)} is {' or '.join(self.one.label(int(code)) for code in codes[:3])}{more}"
 
@@ -179,19 +179,19 @@ def _of_codes(columns: Sequence[_Column], step: int) -> list[Proposal]:
             continue
         counts = np.bincount(first.codes * shape[1] + second.codes, minlength=shape[0] * shape[1])
         table = counts.reshape(shape)
-        ways = (
-            ((int(one), int(other)), first, second, table),
-            ((int(other), int(one)), second, first, table.T),
-        )
-        found = {way: _mapping(*of) for way, *of in ways if _determines(of[2], step)}
+        both, back = (int(one), int(other)), (int(other), int(one))
+        ways = ((both, first, second, table), (back, second, first, table.T))
+        found = {
+            way: _mapping(left, right, cells) for way, left, right, cells in ways if _determines(cells, step)
+        }
         mapped |= found
-        for way, *of in ways if not found else ():
-            if said := list(_implications(*of, step)):
+        for way, left, right, cells in ways if not found else ():
+            if said := list(_implications(left, right, cells, step)):
                 implied[way] = said
                 break  # the other way round says the same of most cells
     for one, other in [way for way in mapped if way[0] < way[1] and way[::-1] in mapped]:
-        back = mapped.pop((other, one))
-        mapped[one, other] = replace(mapped[one, other], rules=mapped[one, other].rules + back.rules)
+        reverse = mapped.pop((other, one))
+        mapped[one, other] = replace(mapped[one, other], rules=mapped[one, other].rules + reverse.rules)
         for way in [way for way in (*mapped, *implied) if other in way and way != (one, other)]:
             mapped.pop(way, None)
             implied.pop(way, None)
@@ -220,7 +220,7 @@ def _mapping(first: _Column, second: _Column, table: NDArray[np.int64]) -> Propo
     closed, partner = table.sum(1) >= _RARE, table.argmax(1)
     pairs = [
         [first.named(np.flatnonzero(closed & (partner == code))), second.named([code])]
-        for code in np.unique(partner[closed])
+        for code in np.unique(partner[closed]).tolist()
     ]
     opened = np.flatnonzero(~closed)
     if opened.size:
@@ -244,7 +244,7 @@ def _implications(
         return
     share = table.sum(0) / table.sum()
     only = (table == rows[:, None]) & often[:, None] & (rows[:, None] * (1 - share) >= least)
-    for code in np.flatnonzero(only.any(0)):
+    for code in np.flatnonzero(only.any(0)).tolist():
         codes = np.flatnonzero(only[:, code])
         count, then = int(rows[codes].sum()), second.literal([code])
         says = f"if {first.words(codes)}, then {second.words([code])}, in all {count:,} rows"
@@ -340,7 +340,7 @@ def _spans(
             apart = length(np.asarray(since.raw), np.asarray(until.raw), since.form, unit)
             for one, some in zip(columns, sample, strict=True):
                 if one.one.after is None and np.ptp(np.nan_to_num(some)) and not _differ(apart[chosen], some):
-                    rows = int(np.isfinite(apart + one.numbers).sum())
+                    rows = int(np.isfinite(apart + np.asarray(one.numbers)).sum())
                     if rows >= _ROWS / step and not _differ(apart, np.asarray(one.numbers)):
                         yield one, since, until, unit, rows
 
@@ -351,7 +351,7 @@ def _sums(sample: _Numbers, pairs: NDArray[np.int64]) -> Iterator[tuple[int, tup
     useful = (np.ptp(plain, axis=1) > 0) & ((plain != 0).mean(1) > 0.02)
     seen = plain @ (np.arange(1, plain.shape[1] + 1) * _GOLDEN % 1 - 0.5)
     steps, count = np.concatenate(([0.0], np.cumsum(seen))), seen.size
-    found = [
+    found: list[tuple[Any, tuple[int, ...]]] = [
         (seen[one] + seen[two], (int(one), int(two))) for one, two in pairs if useful[one] and useful[two]
     ]
     for first in range(count):
