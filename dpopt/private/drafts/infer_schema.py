@@ -123,8 +123,8 @@ class SchemaDraft:
     True
     >>> draft.write(tempfile.mkdtemp() + "/smokers.json").name
     'smokers.html'
-    >>> draft.reviewed({"smoker": {"missing": "?"}}).draft
-    False
+    >>> draft.reviewed({"smoker": {"missing": "?"}}).draft, draft.rules, draft.proposed()
+    (False, [], [])
     """
 
     schema: Schema
