@@ -230,6 +230,8 @@ def _advice(value: object, hint: Any) -> str:
         for kind in wanted:
             if hasattr(kind, "from_json"):
                 return f"; use dpopt.{kind.__name__}.from_json(...)"
+    if hasattr(value, "reviewed"):
+        return ". A draft is reviewed first: give draft.reviewed()"
     return ""
 
 

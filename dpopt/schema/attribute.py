@@ -78,6 +78,8 @@ class Attribute:
     prefix
         Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
         value "I21".
+    digits
+        Categorical with a prefix: whole numbers of fewer digits begin with zeros that were lost: with 5, 1067 is "01067".
     decimals
         Numeric: drawn numbers with fractions have at most so many digits after the point, 1 to 15.
     after
@@ -118,6 +120,7 @@ class Attribute:
     decimals: int | None = None
     after: str | None = None
     unit: str | None = None
+    digits: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -280,9 +283,17 @@ class Attribute:
         ):
             raise self._refusal(
                 f"'decimals' is a number from 1 to {MOST_DECIMALS} and belongs to numeric; found {self.decimals!r} for "
-                f"{self.kind.value}"
+                f"{self.kind.value}; of whole numbers declare 'integer': true instead"
             )
         self._check_length()
+        if self.digits is not None and (
+            self.prefix is None
+            or type(self.digits) is not int
+            or not self.prefix < self.digits <= MOST_DECIMALS
+        ):
+            raise self._refusal(
+                f"'digits' is a number up to {MOST_DECIMALS}, above the 'prefix' that it needs; found {self.digits!r}"
+            )
         if self.prefix is not None:
             if self.kind is not AttributeKind.CATEGORICAL:
                 raise self._refusal(f"a prefix belongs to categorical, not to {self.kind.value}")

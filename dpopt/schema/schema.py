@@ -268,7 +268,7 @@ class Schema(Shown):
             raise SchemaError(f'schema: expected "dpopt_schema": {SCHEMA_VERSION}, found {found}')
         refuse_unknown_keys(
             declared,
-            ("dpopt_schema", "draft", "reading", "attributes", "binary_attributes", "rules"),
+            ("dpopt_schema", "draft", "reading", "attributes", "binary_attributes", "rules", "proposed"),
             "schema",
             SchemaError,
         )
@@ -288,6 +288,7 @@ class Schema(Shown):
             attributes = BinaryAttributes.from_json(declared["binary_attributes"])
         else:
             listed = json_list(declared["attributes"], "schema: 'attributes'", SchemaError)
+            listed, rules = _accepted(declared.get("proposed", []), listed, rules)
             attributes = tuple(attribute_from_json(item, number) for number, item in enumerate(listed))
         return cls(
             attributes,
@@ -310,6 +311,25 @@ class Schema(Shown):
     def fingerprint(self) -> str:
         """Return the SHA-256 digest (hexadecimal) of the canonical JSON form."""
         return sha256_of_json(self.to_json())
+
+
+def _accepted(
+    proposed: object, attributes: list[object], rules: list[object]
+) -> tuple[list[object], list[object]]:
+    """Return attributes and rules with what their owner accepted of the proposals of a draft."""
+    for number, item in enumerate(json_list(proposed, "schema: 'proposed'", SchemaError), 1):
+        place = f"proposal number {number}"
+        one = json_object(item, place, SchemaError)
+        refuse_unknown_keys(one, ("accept", "says", "rules", "columns"), place, SchemaError)
+        if not isinstance(accept := one.get("accept", False), bool):
+            raise SchemaError(f"{place}: 'accept' is true or false, found {shown(accept)}")
+        if accept:
+            changes = json_object(one.get("columns", {}), f"{place}: 'columns'", SchemaError)
+            named = [part.get("name") if isinstance(part, dict) else None for part in attributes]
+            changed = [changes.get(str(name), part) for name, part in zip(named, attributes, strict=True)]
+            attributes = [part for part in changed if part is not None]
+            rules = [*rules, *json_list(one.get("rules", []), f"{place}: 'rules'", SchemaError)]
+    return attributes, rules
 
 
 def _checked_reading(given: dict[str, object]) -> tuple[tuple[str, str | bool], ...]:
@@ -338,7 +358,7 @@ _COMMON = ("name", "type", "missing", "other", "occurring")
 _OF_NUMBERS = ("decimals", "representatives", "after", "unit")
 
 _KEYS = {
-    AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix"),
+    AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix", "digits"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", *_OF_NUMBERS),
 }
@@ -365,8 +385,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
         written |= {key: getattr(attribute, key) for key in ("after", "unit") if getattr(attribute, key)}
     elif attribute.kind is AttributeKind.CATEGORICAL:
         written["values"] = list(attribute.values)
-        if attribute.prefix is not None:
-            written["prefix"] = attribute.prefix
+        written |= {key: getattr(attribute, key) for key in ("prefix", "digits") if getattr(attribute, key)}
     elif not all(isinstance(value, bool) for value in attribute.values) or attribute.values[0]:
         written["false"], written["true"] = attribute.values
     if attribute.missing is not None:
@@ -407,7 +426,7 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
-    optional = ("missing", "other", "prefix", "decimals", "after", "unit")
+    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit")
     common: dict[str, Any] = {key: declared.get(key) for key in optional}
     common["date_format"] = declared.get("format")
     if kind is AttributeKind.NUMERIC:

@@ -301,8 +301,9 @@ class Studio:
         if request.method == "POST":
             async with request.form() as form:
                 text, seen = str(form.get("rules") or ""), _generation(request)
+                accepted = {int(number) for number in form.getlist("accept") if str(number).isdecimal()}
             try:
-                await run_in_threadpool(table.rule, text, seen)
+                await run_in_threadpool(table.rule, text, seen, accepted)
                 return RedirectResponse(f"{self.base}/tables/{table.key}/plan", 303)
             except DpoptError as error:
                 problem = str(error)

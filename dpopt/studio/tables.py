@@ -110,6 +110,8 @@ class Table:
         Once the draft has been reviewed.
     rules : str
         As they were typed.
+    accepted : set of int
+        Numbers of accepted proposals of the draft, from 1.
     asked : Asked
     plan : Planned or None
     curve : list of dict
@@ -135,6 +137,8 @@ class Table:
     draft: dpopt.SchemaDraft
     schema: dpopt.Schema | None = None
     rules: str = ""
+    accepted: set[int] = field(default_factory=set)
+    reviewed: list[dict[str, Any]] = field(default_factory=list)
     asked: Asked = field(default_factory=Asked)
     plan: dpopt.Planned | None = None
     curve: list[dict[str, Any]] = field(default_factory=list)
@@ -171,34 +175,45 @@ class Table:
         Raises DpoptError with what cannot be declared so, or if something changed since the page that sent it (`seen`); nothing
         changes then.
         """
-        drafted = self.drafted()
-        kept = [column.attribute(drafted.get(column.name)) for column in columns if column.kept]
+        drafted, names = self.drafted(), {column.name for column in columns if column.kept}
+        lengths = tuple(self.draft.dates.values())
+        dates = _declared(dpopt.Schema(lengths)) if lengths else {}
+        kept = []
+        for column in (one for one in columns if one.kept):
+            made = column.attribute(drafted.get(column.name))
+            alone = made.get("after", column.name) not in names and column.name in dates
+            kept.append(dates[column.name] if alone else made)
         if not kept:
             raise SchemaError("no column is kept; keep one at least")
         with self.changing:
-            self._declare(kept, self.rules, seen)
+            self._declare(kept, self.rules, self.accepted, seen)
 
-    def rule(self, text: str, seen: int) -> None:
-        """Take rules, one JSON object on each line.
+    def rule(self, text: str, seen: int, accepted: set[int] | None = None) -> None:
+        """Take rules, one JSON object on each line, and the numbers of the proposals that hold in general.
 
         Raises DpoptError with the rule that cannot be used, or as `review` does; nothing changes then.
         """
         with self.changing:
             if self.schema is None:
                 raise SchemaError("review the columns first")
-            self._declare(list(_declared(self.schema).values()), text, seen)
+            self._declare(self.reviewed, text, accepted or set(), seen)
             self.rules = text
 
-    def _declare(self, attributes: list[dict[str, Any]], rules: str, seen: int) -> None:
+    def _declare(self, attributes: list[dict[str, Any]], rules: str, accepted: set[int], seen: int) -> None:
         self._check(seen)
         if self.state == "running":
             raise PlanError("a release of this table is running with the columns as they are; stop it first")
         obj = {**self.draft.schema.to_json(), "draft": False, "attributes": attributes}
+        obj["proposed"] = [
+            one.to_json(accept=True)
+            for number, one in enumerate(self.draft.proposals, 1)
+            if number in accepted
+        ]
         listed = rules_of(rules)
         if listed:
             obj["rules"] = listed
         self.schema = dpopt.Schema.from_json(obj)
-        self.plan = None
+        self.reviewed, self.accepted, self.plan = attributes, accepted, None
         self.generation += 1
 
     def _check(self, seen: int) -> None:

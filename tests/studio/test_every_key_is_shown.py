@@ -34,6 +34,8 @@ ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "stay", "type": "numeric", "edges": [0, 7, 30], "integer": True, "after": "day", "unit": "days",
      "missing": ""},
     {"name": "code", "type": "categorical", "values": ["A1", "B2"], "prefix": 2, "missing": "?", "other": "A1"},
+    {"name": "zip", "type": "categorical", "values": ["01", "90"], "prefix": 2, "digits": 5},
+    {"name": "waited", "type": "duration", "unit": "minutes", "edges": [0, 60, 240]},
     {"name": "sex", "type": "boolean", "false": "f", "true": "m", "missing": "?", "other": "f"},
 ]  # fmt: skip
 """Columns that declare every key."""

@@ -139,6 +139,14 @@ def infer(
         _print_declared({name: [kinds[name], *declared[name]] for name in others})
     for note in drafted.notes:
         shown.print(f"note: {visible(note)}", markup=False)
+    for line in drafted.proposed():
+        shown.print(visible(line), markup=False)
+    if drafted.proposals:
+        shown.print(
+            'Every row of the table has them so, by chance perhaps. If one is so in general, write "accept": true at its '
+            f'entry in the list "proposed" of {out}.',
+            markup=False,
+        )
     shown.print(
         f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; every column with examples: {beside}. Both "
         "show private data, and the schema is published with the release. Replace what only your table shows by what is "

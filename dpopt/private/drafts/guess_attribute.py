@@ -51,12 +51,34 @@ _CODE_NAME = re.compile(
     r"(^|[\W_])(zip|plz|post(al|code)?|codes?|icd\d*|id|nr|isco|nace|sbi|type|class|kind|cat|category)([\W_]|$)",
     re.IGNORECASE,
 )
-_ID_NAME = re.compile(
-    r"(?i:(^|[\W_])[pu]?ids?([\W_\d]|$)|^(subject|patient|nr|row_?names?)$|(person|pers|people|subj|patient|famil[a-z]*|"
-    r"household|hh|school|child|unit|count[a-z]*|firm|station|customer|client|member|employee|user)_?id([\W_\d]|$))|[a-z]ID\d*$"
+_NUMBER_WORDS = r"(ids?|no|nos|nr|nbr|num|n[uú]m(ber|mer|ero)|nummer|key|code|hash|pseudonym|[#°])"
+_PERSON_NAME = re.compile(
+    r"(^|[\W_])(person(al|en)?|pers|people|subj(ect)?|patient(en)?|pat|pt|famil[a-z]*|household|hh|child|customer|cust|cst|client|"
+    r"member|employee|emp|staff|user|student|pupil|respondent|participant|driver|donor|account|acct|subscriber|borrower|guest|"
+    r"passenger|beneficiary|bene|insured|enroll?ee|policy(holder)?|card(holder)?|loyalty|hosp(ital)?|medical|record|kunden?|kd|"
+    r"mitglied[a-z]*|versicherte[a-z]*|klant(en)?|cliente?|paciente)[\W_]*"
+    rf"{_NUMBER_WORDS}([\W_\d]|$)|(^|[\W_])(mrd|mrn|uhid|ssn|bsn|nhs|nric|cpf|imsi|msisdn|e-?mail)([\W_]|$)",
+    re.IGNORECASE,
 )
+_ID_NAME = re.compile(
+    r"(?i:(^|[\W_])[pu]?ids?([\W_\d]|$)|(^|[\W_])[ug]uid([\W_\d]|$)|^(subject|patient|customer|client|member|user|person|"
+    r"employee|student|participant|respondent|nr|no\.?|row_?names?)$|(school|unit|count[a-z]*|firm|station)_?id([\W_\d]|$))|"
+    r"[a-z]I[Dd]\d*$"
+)
+_NUMBERED = re.compile(
+    r"[\W_](ids?|nos?|nr|nbr|num(ber|ero)?|número|nummer|key)\.?$|[a-z](No|Nr|Number|Key)$|[#°]$",
+    re.IGNORECASE,
+)
+_THING_NAME = re.compile(
+    r"(^|[\W_])(invoice|order|product|item|stock|sku|school|firm|station|store|shop|count[a-z]*|unit|flight|ticket|transaction)",
+    re.IGNORECASE,
+)
+_MANY, _ROWS_OF_A_NUMBER = (
+    100,
+    20,
+)  # numbers, and rows of each on average, at most, if a name says number and not of whom
 _NAMED = (
-    "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them by "
+    "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them: use "
     "--person NAME --rows-per-person K"
 )
 _MOST_DECIMALS = 6
@@ -74,9 +96,11 @@ _BODY = re.compile(
 )
 _SPREAD, _SPREAD_OF_BODIES, _MEANS_OF_BODIES = 4.0, 10.0, (30.0, 250.0)
 _POSTAL_NAME = re.compile(
-    r"(^|[\W_])(plz|postleitzahl|post(al)?[ _-]?codes?|postnr|zip)([\W_]|$|code)", re.IGNORECASE
+    r"(^|[\W_]|(?<=[a-z]))(plz|postleitzahl|post(al|en)?[ _-]?(codes?|nummer|nr)|pin[ _-]?codes?|zips?|cep|cp|fips|insee|"
+    r"(code|c[oó]digo)[ _-]?postal)([\W_\d]|$|codes?)",
+    re.IGNORECASE,
 )
-_POSTAL, _LONGEST_POSTAL = re.compile(r"[0-9]{5}"), 3
+_POSTAL, _POSTAL_LENGTHS, _LONGEST_POSTAL = re.compile(r"([0-9]{1,9})(\.0)?"), range(4, 10), 3
 _ROWS_PER_GROUP = 20  # that a group of codes has on average at least
 _MOST_GROUPS = 1_000
 _ALL_NINES = re.compile(r"9{2,}")
@@ -84,12 +108,13 @@ _ALL_NINES = re.compile(r"9{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A declaration, or None if the column should be left out; why; and what the owner should check."""
+    """A declaration, or None if the column should be left out; why; checks; whether it names people with several rows."""
 
     attribute: Attribute | None
     why: str
     check: tuple[str, ...] = ()
     codes: str = ""
+    person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +156,7 @@ def guess_attribute(column: ColumnValues, limits: Limits) -> Guess:
         return _durations(column, missing, limits)
     if pa.types.is_boolean(kind):
         return Guess(Attribute(column.name, AttributeKind.BOOLEAN, missing=missing), "true and false")
-    if pa.types.is_integer(kind) and _is_postal(column.name, column.values):
+    if not pa.types.is_string(kind) and _postal_digits(column.name, as_text(column.values).to_pylist()):
         return _text(column, limits)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = np.array([float(value) for value in column.values.to_pylist()])
@@ -151,8 +176,9 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     zeros = has_leading_zero(texts)
     known = texts.filter(pa.array(~absent)) if absent.any() else texts
     numeric = readable[~absent].any() and readable[~absent].all() and not zeros[~absent].any()
-    numeric = numeric and not _is_postal(column.name, known)
-    dated = None if absent.all() else date_form(known)
+    postal = _postal_digits(column.name, known.to_pylist())
+    numeric = numeric and not postal
+    dated = None if absent.all() or postal else date_form(known)
     if dated is not None or numeric:
         if len(present) > 1:
             named = " and ".join(map(shown, present))
@@ -168,7 +194,7 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     guess = _categorical(column, texts.to_pylist(), limits, leading=leading)
     rows = int(column.counts.sum())
     share = float(column.counts[readable & ~absent].sum() / rows)
-    if share >= _IDENTIFIER_SHARE and not leading:
+    if share >= _IDENTIFIER_SHARE and not leading and not postal and not guess.person:
         strange = texts.filter(pa.array(~readable & ~absent))
         if len(strange):
             note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(strange[0].as_py())}; correct the table"
@@ -238,7 +264,8 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
         text: int(rows) for text, rows in zip(texts, column.counts.tolist(), strict=True) if text != missing
     }
     identifies = len(values) >= max(_IDENTIFIER_SHARE * column.counts.sum(), _IDENTIFIERS)
-    if len(values) > limits.max_values or (identifies and not column.labels):
+    named = len(values) >= _IDENTIFIERS and _PERSON_NAME.search(column.name)
+    if len(values) > limits.max_values or ((identifies or named) and not column.labels):
         return _many_texts(column, counts, missing, limits)
     pair = _truth_pair(values)
     if pair is not None:
@@ -289,24 +316,29 @@ def _many_texts(
     coded = [text for text in counts if _CODE.fullmatch(text) and any(map(str.isdigit, text))]
     medical = all(map(_ICD.fullmatch, counts))
     identifies = found >= _IDENTIFIER_SHARE * rows
-    if _ID_NAME.search(column.name):
-        return _left_out(_NAMED.format(found=f"{found:,} different texts in {counted(rows, 'row')}"))
-    if len(coded) == found and ((medical and found < rows) or not identifies):
-        postal = all(map(_POSTAL.fullmatch, counts))
+    digits = _postal_digits(column.name, list(counts))
+    if not digits and _is_identifier(column.name, found, rows):
+        return _identifier(column.name, found, rows, "texts")
+    if (len(coded) == found and ((medical and found < rows) or not identifies)) or digits:
+        numbers = {text: match[1] for text in counts if digits and (match := _POSTAL.fullmatch(text))}
+        lost = any(len(number) < digits or number != text for text, number in numbers.items())
+        postal = digits or all(len(text) == 5 and text.isdecimal() for text in counts)
         longest = 3 if medical else _LONGEST_POSTAL if postal else max(map(len, counts)) - 1
         most = max(limits.max_values, min(_MOST_GROUPS, rows // _ROWS_PER_GROUP))
         for length in range(longest, 0, -1):
             groups: Counter[str] = Counter()
             for text, number in counts.items():
-                groups[text[:length]] += number
+                groups[(numbers[text].zfill(digits) if text in numbers else text)[:length]] += number
             if 2 <= len(groups) <= most and missing not in groups:
                 values = tuple(sorted(groups))
                 attribute = Attribute(
-                    column.name, AttributeKind.CATEGORICAL, values=values, missing=missing, prefix=length
-                )
+                    column.name, AttributeKind.CATEGORICAL, values=values, missing=missing, prefix=length,
+                    digits=digits if lost else None,
+                )  # fmt: skip
                 what = "codes like those of ICD" if medical else "postal codes" if postal else "codes"
                 sign = "character" if length == 1 else f"{length} characters"
                 why = f"{what}, {found:,} of them, grouped by their first {sign}"
+                why += f"; zeros in front that were lost make them {digits} digits again" if lost else ""
                 note = f"a synthetic cell holds the group alone, such as {shown(values[0])}"
                 guess = _of_values(attribute, why, groups, {})
                 return Guess(attribute, why, (note, *guess.check), counted(len(values), "group"))
@@ -329,9 +361,27 @@ def _tokens() -> pa.Array:
     return pa.array(["", *_TOKENS_AMONG_NUMBERS])
 
 
-def _is_postal(name: str, values: pa.Array) -> bool:
-    """Return whether a column holds postal codes of five digits, by its name and all of its values."""
-    return _POSTAL_NAME.search(name) is not None and all(map(_POSTAL.fullmatch, map(str, values.to_pylist())))
+def _postal_digits(name: str, texts: list[str]) -> int:
+    """Return of how many digits postal codes are, by the name of the column and nearly all its values; 0 if none."""
+    found = [len(match[1]) for match in map(_POSTAL.fullmatch, texts) if match]
+    if not _POSTAL_NAME.search(name) or not found or len(found) < _IDENTIFIER_SHARE * len(texts):
+        return 0
+    longest = max(found)
+    longest += longest in {4, 8} and "zip" in name.casefold()  # all with a zero in front, which was lost
+    return longest if longest in _POSTAL_LENGTHS else 0
+
+
+def _is_identifier(name: str, found: int, rows: int) -> bool:
+    """Return whether so many different numbers or texts are identifiers, by the name of their column."""
+    if _PERSON_NAME.search(name) or _ID_NAME.search(name):
+        return True
+    often = found > _MANY and rows <= _ROWS_OF_A_NUMBER * found
+    return often and _NUMBERED.search(name) is not None
+
+
+def _identifier(name: str, found: int, rows: int, what: str) -> Guess:
+    why = _NAMED.format(found=f"{found:,} different {what} in {counted(rows, 'row')}")
+    return Guess(None, why, person=found < rows and not _THING_NAME.search(name))
 
 
 def _is_survey_weight(
@@ -363,7 +413,7 @@ def _truth_pair(values: list[str]) -> tuple[Value, ...] | None:
     return None
 
 
-def _numeric(
+def _numeric(  # noqa: PLR0911  one for each kind of numbers
     column: ColumnValues,
     numbers: NDArray[np.float64],
     counts: NDArray[np.int64],
@@ -391,7 +441,8 @@ def _numeric(
     labelled = {float(text): text for text in column.labels if text.lstrip("-").isdigit()}
     known = np.isin(values, list(labelled))
     of_labels = integer and known.mean() > 0.5 and len({*labelled, *values.tolist()}) <= limits.max_values
-    if values.size <= _few(values, rows, limits, integer=integer, coded=coded) or of_labels:
+    named = integer and not column.labels and _PERSON_NAME.search(name) and values.size >= _IDENTIFIERS
+    if (not named and values.size <= _few(values, rows, limits, integer=integer, coded=coded)) or of_labels:
         if pa.types.is_float32(column.values.type):  # a release looks for the text: 0.1, no 0.10000000149
             values = np.array([float(text) for text in as_text(pa.array(values, pa.float32())).to_pylist()])
         every = sorted({*values.tolist(), *(labelled if of_labels else ())})
@@ -414,9 +465,8 @@ def _numeric(
     reason = None
     if once and (values[-1] - values[0] + 1 == values.size or (coded and rows.size > _FEW)):
         reason = "it numbers the rows and looks like an identifier; drop the column"
-    elif integer and not once and _ID_NAME.search(name):
-        found = f"{values.size:,} different numbers in {counted(int(rows.sum()), 'row')}"
-        reason = _NAMED.format(found=found)
+    elif integer and not once and _is_identifier(name, values.size, int(rows.sum())):
+        return _identifier(name, values.size, int(rows.sum()), "numbers")
     elif once and _are_alike(values):
         check.append("no number occurs twice; if it is an identifier, remove it")
     if reason is not None:

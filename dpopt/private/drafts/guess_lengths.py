@@ -1,14 +1,14 @@
-"""Dates that follow others in every row: drafted as lengths where they are near, else offered as a rule."""
+"""Dates that follow others in every row: drafted as lengths where they are near, else proposed as a rule."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.private.drafts.edges import readable_edges
+from dpopt.private.drafts.guess_rules import Proposal
 from dpopt.private.readers.read_lengths import numbers_in_file
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_sources import TableSource
@@ -24,8 +24,8 @@ _ALONE = 0.01  # share of second dates without a first one, which a length would
 
 def draft_lengths(
     source: TableSource, attributes: Sequence[Attribute], bins: int
-) -> tuple[dict[str, tuple[Attribute, str]], list[str]]:
-    """Return dates as lengths after other dates, by name, with what they look like; and notes on others that are in order."""
+) -> tuple[dict[str, tuple[Attribute, str]], list[Proposal]]:
+    """Return dates as lengths after other dates, by name, with what they look like; and rules on others that are in order."""
     dates = {one.name: one for one in attributes if one.date_format is not None}
     if len(dates) < 2:
         return {}, []
@@ -35,7 +35,7 @@ def draft_lengths(
         parts[names[index]].append(numbers_in_file(array, dates[names[index]], source.decimal))
     seconds = {name: np.concatenate(found) for name, found in parts.items()}
     ordered = sorted(names, key=lambda name: float(np.nanmean(seconds[name])))
-    drafted, notes = {}, []
+    drafted, proposed = {}, []
     for place, second in enumerate(ordered):
         before = [name for name in reversed(ordered[:place]) if _in_order(seconds[name], seconds[second])]
         near = [
@@ -44,12 +44,9 @@ def draft_lengths(
         if near:
             drafted[second] = _length(dates[near[0]], dates[second], seconds[near[0]], seconds[second], bins)
         elif before:
-            rule = json.dumps({"ordered": [before[0], second], "by": "representative"}, ensure_ascii=False)
-            notes.append(
-                f"{shown(before[0])} is after {shown(second)} in no row. If the world has it so, and not this table alone, put "
-                f'this into the list "rules": {rule}'
-            )
-    return drafted, notes
+            rule = {"ordered": [before[0], second], "by": "representative"}
+            proposed.append(Proposal(f"{shown(before[0])} is after {shown(second)} in no row", (rule,)))
+    return drafted, proposed
 
 
 def _in_order(since: _Numbers, until: _Numbers) -> bool:

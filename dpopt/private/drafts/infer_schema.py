@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
+from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.few_rows import decided_by_few
@@ -21,6 +23,7 @@ from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, gu
 from dpopt.private.drafts.guess_durations import in_natural_unit
 from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
+from dpopt.private.drafts.guess_rules import Proposal, propose
 from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.encode import as_text, clean, no_reading
@@ -31,6 +34,7 @@ from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
 from dpopt.private.tables.dataset import Progress
 from dpopt.schema.declared import declared_words
 from dpopt.schema.finer import rough_differences
+from dpopt.schema.rules.rule_json import rule_to_json
 from dpopt.schema.schema import (
     LARGEST_SIZE,
     READING_KEYS,
@@ -55,7 +59,7 @@ _OF_MALFORMED = (
 )
 _FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
-_EXAMPLES = 3
+_EXAMPLES, MOST_SHOWN = 3, 5
 _LONGEST = 24  # characters of an example
 DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 
@@ -64,9 +68,10 @@ DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 class ColumnReview:
     """What is proposed for one column, and why. Not private: for the owner of the table.
 
-    Its type is "categorical", "boolean", "numeric", "date", "duration" or "length", or "left out" where the draft does not name
-    the column. `distinct` are different values, without missing ones, and `missing` rows without a value; `codes` the bins, or
-    how many values; `examples` the most frequent values; `check` what the owner should look at.
+    Its type is "categorical", "boolean", "numeric", "date", "duration" or "length"; "left out" where the draft does not name
+    the column, and "unit of privacy" where it does not since the column names people with several rows. `distinct` are
+    different values, without missing ones, and `missing` rows without a value; `codes` the bins, or how many values; `examples`
+    the most frequent values; `check` what the owner should look at.
     """
 
     name: str
@@ -81,10 +86,10 @@ class ColumnReview:
     @property
     def left_out(self) -> bool:
         """Whether the draft does not name the column."""
-        return self.type == _LEFT_OUT
+        return self.type in (_LEFT_OUT, _PERSON)
 
 
-_LEFT_OUT = "left out"
+_LEFT_OUT, _PERSON = "left out", "unit of privacy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,8 @@ class SchemaDraft:
     rows : int
     title : str
         What the table is called.
+    proposals : tuple of Proposal
+        What holds in every row of the table, to be accepted only if the world has it so. In the file: the list "proposed".
 
     Examples
     --------
@@ -115,8 +122,8 @@ class SchemaDraft:
     True
     >>> draft.write(tempfile.mkdtemp() + "/smokers.json").name
     'smokers.html'
-    >>> draft.reviewed({"smoker": {"missing": "?"}}).draft
-    False
+    >>> draft.reviewed({"smoker": {"missing": "?"}}).draft, draft.rules, draft.proposed()
+    (False, [], [])
     >>> draft.declared()
     {'smoker': []}
     """
@@ -127,6 +134,13 @@ class SchemaDraft:
     rows: int = 0
     title: str = "the table"
     reading: tuple[str, ...] = field(default=())
+    proposals: tuple[Proposal, ...] = ()
+    dates: Mapping[str, Attribute] = field(default_factory=dict, repr=False)
+
+    @property
+    def rules(self) -> list[dict[str, object]]:
+        """The rules of all proposals, as `reviewed` takes them."""
+        return [rule for one in self.proposals for rule in one.rules]
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the draft, and its review beside it as a page (.html), which is returned. Both are for their owner alone.
@@ -143,7 +157,9 @@ class SchemaDraft:
                 raise SchemaError(
                     f"{found} exists already; choose another name, so that no reviewed schema is lost"
                 )
-        self.schema.write(file)
+        proposed = [one.to_json() for one in self.proposals]
+        written = self.schema.to_json() | ({"proposed": proposed} if proposed else {})
+        write_json_object(file, written, private=True)
         with whole_file(beside, private=True) as stream:
             stream.write(self.to_html(file.name).encode())
         return beside
@@ -152,6 +168,7 @@ class SchemaDraft:
         self,
         columns: Mapping[str, Mapping[str, object] | None] | None = None,
         rules: Sequence[Mapping[str, object]] = (),
+        accept: Iterable[int] = (),
     ) -> Schema:
         """Return the schema as its owner declares it after the review: no draft any more.
 
@@ -163,20 +180,24 @@ class SchemaDraft:
             the two is that of the draft. None leaves the column out. Others stay as drafted.
         rules
             What every record obeys, each in the form of a schema file.
+        accept
+            Numbers of accepted proposals, from 1. What `columns` says comes after them.
 
         Raises
         ------
         SchemaError
-            If a column is not in the draft, or a declaration contradicts itself.
+            If a column or proposal is not in the draft, or a declaration contradicts itself.
         """
         changes = dict(columns or {})
         if unknown := sorted(changes.keys() - set(self.schema.names)):
             raise SchemaError(
                 f"the draft has no column {unknown[0]!r}; it has {', '.join(self.schema.names)}"
             )
-        attributes = []
-        for attribute in self.schema.attributes:
-            change = changes.get(attribute.name, {})
+        base, attributes = self._accepting(accept), []
+        gone = {name for name, change in changes.items() if change is None}
+        for drafted in base.attributes:
+            change = changes.get(drafted.name, {})
+            attribute = self.dates.get(drafted.name, drafted) if drafted.after in gone else drafted
             if change is not None:
                 kept = attribute_to_json(attribute)
                 if (
@@ -197,8 +218,20 @@ class SchemaDraft:
                 for key in change.keys() & replaced.keys():
                     kept = {name: value for name, value in kept.items() if name not in replaced[key]}
                 attributes.append({**kept, **change})
-        declared = {**self.schema.to_json(), "draft": False, "attributes": attributes, "rules": list(rules)}
-        return Schema.from_json(declared)
+        listed = [*map(rule_to_json, base.rules), *rules]
+        return Schema.from_json({**base.to_json(), "draft": False, "attributes": attributes, "rules": listed})
+
+    def _accepting(self, accept: Iterable[int]) -> Schema:
+        """Return the drafted schema with the proposals of these numbers."""
+        numbers = {*accept}
+        if unknown := numbers - {*range(1, len(self.proposals) + 1)}:
+            raise SchemaError(
+                f"there is no proposal number {min(unknown)}; the draft has {len(self.proposals)}"
+            )
+        chosen = [
+            one.to_json(accept=True) for number, one in enumerate(self.proposals, 1) if number in numbers
+        ]
+        return Schema.from_json({**self.schema.to_json(), "proposed": chosen})
 
     def to_html(self, file: str = "the schema") -> str:
         """Return the review as a page that needs nothing else; `file` is what it calls the draft."""
@@ -210,6 +243,7 @@ class SchemaDraft:
             others=[column for column in self.columns if not (column.check or column.left_out)],
             notes=self.notes,
             declared=self.declared(),
+            proposed=[(one.says, json.dumps(one.to_json(), ensure_ascii=False)) for one in self.proposals],
             reading=self.reading,
             rows=f"{self.rows:,}",
         )
@@ -231,7 +265,16 @@ class SchemaDraft:
         for column in self.columns:
             line = f"{column.name:<{named}}  {column.type:<11} {column.codes or column.why}"
             lines.append(line if not column.check else f"{line}  -- {'; '.join(column.check)}")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.notes, *self.proposed()])
+
+    def proposed(self, most: int = MOST_SHOWN) -> list[str]:
+        """Return the first proposals as lines for people."""
+        lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:most], 1)]
+        more = len(self.proposals) - len(lines)
+        return [
+            *lines,
+            *([f"{counted(more, 'more proposal')} stand on the page and in the file"] if more else []),
+        ]
 
 
 def infer_schema(
@@ -337,11 +380,12 @@ def infer_schema(
     if any(one.edges and one.date_format is None for one in attributes):
         notes.append(f"ends of numbers: {spoken(ENDS)}.")
     near, in_order = draft_lengths(source, attributes, bins)
+    dates = {one.name: one for one in attributes if one.name in near}
     attributes = [near[one.name][0] if one.name in near else one for one in attributes]
     reviews = [_as_length(one, *near[one.name]) if one.name in near else one for one in reviews]
     drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
-    notes += in_order
+    proposals = (*in_order, *propose(source, attributes, dates, rows))
     return SchemaDraft(
         drafted,
         tuple(reviews),
@@ -351,6 +395,8 @@ def infer_schema(
         tuple(
             f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
         ),
+        proposals,
+        dates,
     )
 
 
@@ -431,7 +477,7 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
     marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)
     return ColumnReview(
         column.name,
-        _LEFT_OUT if guess.attribute is None else _type_of(guess.attribute),
+        _type_of(guess.attribute) if guess.attribute else _PERSON if guess.person else _LEFT_OUT,
         len(column.values) - int(np.count_nonzero(marked)),
         column.missing_rows + int(column.counts[marked].sum()),
         guess.codes or ("" if guess.attribute is None else "2 values"),

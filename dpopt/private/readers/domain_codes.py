@@ -87,6 +87,7 @@ class CategoryCodes:
         import pyarrow as pa
 
         self._decimal, self._prefix, self._missing = decimal, attribute.prefix, attribute.missing
+        self._digits = attribute.digits
         self._boolean = attribute.kind is AttributeKind.BOOLEAN
         self.null_code = _null_code(attribute)
         spellings = _spellings(attribute)
@@ -114,7 +115,13 @@ class CategoryCodes:
 
         if self._prefix is not None:
             whole = pc.equal(texts, self._missing or "")
-            texts = pc.if_else(whole, texts, pc.utf8_slice_codeunits(texts, 0, self._prefix))
+            if self._digits is not None:
+                texts = pc.replace_substring_regex(
+                    texts, r"^([0-9]+)\.0$", r"\1"
+                )  # as pandas writes them beside missing ones
+                short = pc.match_substring_regex(texts, "^[0-9]+$")
+                texts = pc.if_else(short, pc.utf8_lpad(texts, self._digits, "0"), texts)
+            texts = pc.if_else(whole, self._missing or "", pc.utf8_slice_codeunits(texts, 0, self._prefix))
         positions = pc.fill_null(pc.index_in(texts, value_set=self._texts), -1).to_numpy(zero_copy_only=False)
         # The code after the last text is that of texts that are not among them.
         codes: Coded = np.append(self._text_codes, np.int32(Problem.UNKNOWN))[positions]

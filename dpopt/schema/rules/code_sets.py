@@ -306,12 +306,16 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
 
 
 def _refuse_other_starts(compared: Sequence[Attribute]) -> None:
-    """Refuse, by SchemaError, to compare lengths with numbers that are none, or count from another column."""
-    if len({(one.after, one.unit) for one in compared}) > 1:
+    """Refuse, by SchemaError, to compare lengths with dates, other units or other starts."""
+    units = {one.unit for one in compared} - {None}
+    of_one = len(units) == 1 and len({one.after for one in compared} - {None}) < 2
+    of_one = of_one and not any(one.date_format or (one.after and not one.unit) for one in compared)
+    if len({(one.after, one.unit) for one in compared}) > 1 and not of_one:
         one = next(one for one in compared if one.after is not None)
         raise SchemaError(
             f"{one.name!r} is declared as a length after {one.after!r}: a rule sees the length, and compares it with "
-            f"numbers, or with lengths after {one.after!r}. That the two are in order holds by that declaration: no rule "
+            f"numbers, also of columns (of its unit), or with lengths after {one.after!r}. That the two are in order holds by "
+            "that declaration: no rule "
             "needs to say it"
         )
 
