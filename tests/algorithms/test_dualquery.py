@@ -360,7 +360,9 @@ def test_a_solver_whose_name_cannot_be_had_ends_no_run() -> None:
             pass
 
     played = play(responder(Nameless(fail)))
-    assert {str(done.fallback).partition(" ended")[0] for done in played.rounds} == {"a solver without a name"}
+    assert {str(done.fallback).partition(" ended")[0] for done in played.rounds} == {
+        "a solver without a name"
+    }
 
 
 @pytest.mark.parametrize(
