@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.options import (
-    DQRS,
     FEM,
     MWEM,
     PMW,
@@ -24,7 +23,6 @@ from dpopt.algorithms.options import (
     Options,
     PlanRequest,
     Projection,
-    SepFEM,
     SmallDatabase,
 )
 from dpopt.errors import PlanError
@@ -165,12 +163,6 @@ _ALL = (
         memory="memory:memory_of_rounds", pricer="explain:costs_of_plan",
     ),
     _fem(FEM),
-    _fem(SepFEM),
-    # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
-    Algorithm(
-        DQRS, "dualquery.plan:DqrsPlan", "dualquery.planning:make_dqrs_plan", "dualquery.simulation:predict_error",
-        None, "dualquery.driver", knows_density=True, memory="memory:memory_of_rounds",
-    ),
     _multiplicative(MWEM),
     _multiplicative(PMW),
     Algorithm(
