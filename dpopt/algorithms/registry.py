@@ -175,6 +175,8 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
+_REMOVED = {"dqrs": "dualquery", "sepfem": "fem"}
+"""Algorithms that dpopt had once, and those to use in their place."""
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
     **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
@@ -194,8 +196,19 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     out of range.
     """
     if algorithm not in OPTIONS:
-        near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        near = (
+            [_REMOVED[algorithm]]
+            if algorithm in _REMOVED
+            else difflib.get_close_matches(algorithm, OPTIONS, n=1)
+        )
+        meant = (
+            f"it was removed: use {near[0]}"
+            if algorithm in _REMOVED
+            else f"did you mean {near[0]!r}?"
+            if near
+            else ""
+        )
+        hint = f" ({meant})" if meant else ""
         raise PlanError(f"--algorithm is one of {', '.join(OPTIONS)}; found {algorithm!r}{hint}")
     for name in given:
         if name not in OPTIONS[algorithm].known:
@@ -258,6 +271,12 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
+    if isinstance(name, str) and name in _REMOVED:
+        raise PlanError(
+            f"the plan is for algorithm {name!r}, which was removed from dpopt. A release of it stays as it is: its records "
+            f"and its privacy hold. Earlier commits of version 0.1.0 replay and resume it; for a new release use "
+            f"{_REMOVED[name]}"
+        )
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"
