@@ -184,6 +184,14 @@ OPTIONS: Mapping[str, type[Options]] = {
 """The options of every algorithm that a user may name."""
 
 
+def _refuse_removed(name: object) -> None:
+    if isinstance(name, str) and name in _REMOVED:
+        raise PlanError(
+            f"found algorithm {name!r}, which was removed from dpopt; for a new release use {_REMOVED[name]}. A release of "
+            f"{name} stays as it is, and so does its privacy; earlier commits of version 0.1.0 replay and resume it"
+        )
+
+
 def takers_of(option: str) -> tuple[str, ...]:
     """Return the names of the algorithms that have an option."""
     return tuple(name for name in ALGORITHMS if option in OPTIONS[name].known)
@@ -195,20 +203,10 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
     out of range.
     """
+    _refuse_removed(algorithm)
     if algorithm not in OPTIONS:
-        near = (
-            [_REMOVED[algorithm]]
-            if algorithm in _REMOVED
-            else difflib.get_close_matches(algorithm, OPTIONS, n=1)
-        )
-        meant = (
-            f"it was removed: use {near[0]}"
-            if algorithm in _REMOVED
-            else f"did you mean {near[0]!r}?"
-            if near
-            else ""
-        )
-        hint = f" ({meant})" if meant else ""
+        near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise PlanError(f"--algorithm is one of {', '.join(OPTIONS)}; found {algorithm!r}{hint}")
     for name in given:
         if name not in OPTIONS[algorithm].known:
@@ -271,12 +269,7 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
-    if isinstance(name, str) and name in _REMOVED:
-        raise PlanError(
-            f"the plan is for algorithm {name!r}, which was removed from dpopt. A release of it stays as it is: its records "
-            f"and its privacy hold. Earlier commits of version 0.1.0 replay and resume it; for a new release use "
-            f"{_REMOVED[name]}"
-        )
+    _refuse_removed(name)
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"

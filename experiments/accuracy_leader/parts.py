@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 ADD_REMOVE, REPLACE = "add-remove", "replace"
 MINUTES, MEGABYTES = 600.0, 6_000.0
 SLOW_RUNS = 2
+REMOVED = ("sepfem", "dqrs")
+"""Algorithms that dpopt had when the stored figures were measured; they are shown, and not run again."""
 
 
 @dataclass(frozen=True, slots=True)

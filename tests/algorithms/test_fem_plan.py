@@ -69,7 +69,7 @@ def test_no_budget_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"algorithm": "dualquery"}, "expected one of"),
+        ({"algorithm": "dualquery"}, "expected fem, found"),
         ({"rounds": 0}, "number of rounds"),
         ({"records": 10**6}, "at most"),
         ({"kept_from": 99}, "first batch"),

@@ -144,7 +144,7 @@ def test_a_budget_too_small_for_two_rounds_is_refused(fixed: dict[str, Any]) -> 
 
 
 def test_a_bound_for_a_budget_too_small_for_any_plan_is_refused() -> None:
-    asked = request(size=100, budget=replace(ZCDP, epsilon=0.0), plan_by=PlanBy.BOUND)
+    asked = request(size=100, budget=replace(ZCDP, epsilon=0.0), plan_by=PlanBy.BOUND.value)
     with pytest.raises(PlanError, match="is too small for any plan on n = 100 records"):
         make_plan(asked, WORKLOAD)
 
@@ -200,7 +200,7 @@ def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None
         ).bound
 
     asked = request(size=1_000_000)
-    least = make_plan(changed(asked, plan_by=PlanBy.BOUND), WORKLOAD)
+    least = make_plan(changed(asked, plan_by=PlanBy.BOUND.value), WORKLOAD)
     assert 0.9 <= spent_share(least) <= 1
     assert bound(least) < bound(make_plan(asked, WORKLOAD))
     for rounds in (least.rounds // 2, 2 * least.rounds):
@@ -209,7 +209,7 @@ def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None
 
 @pytest.mark.parametrize("fixed", [{"rounds": 12}, {"draws": 30}, {"step": Decimal("0.2")}])
 def test_the_bound_keeps_what_is_fixed(fixed: dict[str, Any]) -> None:
-    made = make_plan(request(plan_by=PlanBy.BOUND, **fixed), WORKLOAD)
+    made = make_plan(request(plan_by=PlanBy.BOUND.value, **fixed), WORKLOAD)
     assert {name: getattr(made, name) for name in fixed} == fixed
     assert fits(made)
 

@@ -21,7 +21,6 @@ from dpopt.private.tables.closed import StaysHere
 from dpopt.threads import USUAL
 
 _DIGITS = 60
-_SAFE = 2.0**-49  # the float product below is off by at most 6 * 2**-53 of itself
 _WORD = 2.0**64
 
 
