@@ -36,7 +36,12 @@ class Released:
         Raises TranscriptError if the entry is damaged, or the charge does not pay for it.
         """
         known = {*cls.__dataclass_fields__, "kind"}  # type: ignore[attr-defined]  # all of them are dataclasses
-        fields = {name: part for name, part in entry.items() if name != "round" or name in known}
+        known |= (
+            {"pairs"} if entry.get("pairs") else set()
+        )  # an earlier draw of DualQuery has `pairs`, always empty
+        fields = {
+            name: part for name, part in entry.items() if name not in ("round", "pairs") or name in known
+        }
         what = f"an entry of the kind {cls.KIND!r}"
         header = {"kind": cls.KIND}
         read = decode(cls, {**fields, "charge": encode(charge)}, what, TranscriptError, header=header)

@@ -127,7 +127,7 @@ def release(old: dict[str, Any]) -> dict[str, Any]:
 
 def entry(old: dict[str, Any]) -> dict[str, Any]:
     """Return an entry of a transcript; every field of what was released is written."""
-    return {**({"pairs": []} if old["kind"] == "draw" else {}), **anywhere(old)}
+    return anywhere(old)
 
 
 def answer(old: Any) -> Any:

@@ -49,6 +49,15 @@ def test_a_draw_reads_back_as_it_was_written(net: dict[int, int]) -> None:
     assert read.queries.dtype == read.counts.dtype == np.int64
 
 
+def test_a_draw_of_an_earlier_transcript_reads_back_unless_it_holds_cancelled_pairs() -> None:
+    """`pairs` were always empty in draws of DualQuery; those of DQRS are refused."""
+    old = through_text(sampled([4], [5]))
+    read = SampledQueries.from_json({**old, "pairs": []}, CHARGE)
+    assert read.to_json() == old
+    with pytest.raises(TranscriptError, match="pairs"):
+        SampledQueries.from_json({**old, "pairs": [3]}, CHARGE)
+
+
 @pytest.mark.parametrize(
     "value",
     [
