@@ -319,7 +319,6 @@ FEW_CLASSES = "conjunctions:1,count=3,seed=1"
 def scripts(draw: st.DrawFn) -> Script:
     return Script(
         tuple(draw(st.lists(st.integers(0, 40), min_size=1, max_size=12))),
-        tuple(draw(st.lists(yes_or_no, min_size=1, max_size=5))),
         tuple(draw(st.lists(st.integers(-3, 9), min_size=1, max_size=8))),
     )
 
