@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
     from dpopt.algorithms.evaluate import evaluate as evaluate
     from dpopt.algorithms.evaluation import Evaluation as Evaluation
-    from dpopt.algorithms.options import DQRS as DQRS
     from dpopt.algorithms.options import FEM as FEM
     from dpopt.algorithms.options import MWEM as MWEM
     from dpopt.algorithms.options import PMW as PMW
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from dpopt.algorithms.options import DualQuery as DualQuery
     from dpopt.algorithms.options import Noise as Noise
     from dpopt.algorithms.options import Projection as Projection
-    from dpopt.algorithms.options import SepFEM as SepFEM
     from dpopt.algorithms.options import SmallDatabase as SmallDatabase
     from dpopt.algorithms.planned import Planned as Planned
     from dpopt.algorithms.planned import plan as plan
@@ -110,7 +108,6 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Auto": "dpopt.algorithms.options",
     "Budget": "dpopt.accounting.budget",
     "BudgetLedger": "dpopt.transcript.budget_ledger",
-    "DQRS": "dpopt.algorithms.options",
     "DpoptError": "dpopt.errors",
     "DualQuery": "dpopt.algorithms.options",
     "Evaluation": "dpopt.algorithms.evaluation",
@@ -124,7 +121,6 @@ _PUBLIC_NAMES: dict[str, str] = {
     "Rule": "dpopt.schema.rules.rule",
     "Schema": "dpopt.schema.schema",
     "SchemaDraft": "dpopt.private.drafts.infer_schema",
-    "SepFEM": "dpopt.algorithms.options",
     "SmallDatabase": "dpopt.algorithms.options",
     "Synthesizer": "dpopt.algorithms.synthesizer",
     "SyntheticRelease": "dpopt.algorithms.synthetic_release",

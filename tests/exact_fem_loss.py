@@ -146,7 +146,6 @@ class FemGame(RunGame):
             limits=SolveLimits(work=5, seed=self.plan.seed, threads=1),
             records=self.plan.records,
             scale=self.plan.scale,
-            signed=self.plan.algorithm == "sepfem",
         )
 
     def curator(self, table: Table, journal: EventJournal) -> tuple[FemCurator, Ledger]:

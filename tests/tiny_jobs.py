@@ -11,8 +11,8 @@ from typing import Any
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.asked import Asked, Terms
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
     NOISE,
     PROJECTION,
@@ -44,7 +44,6 @@ PLANS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         DualQueryPlan,
         {"rounds": 3, "draws": 2, "step": Decimal("0.5"), "attributes": 2, "work": 5},
     ),
-    "dqrs": (DqrsPlan, {"rounds": 3, "draws": 2, "step": Decimal("0.5"), "attributes": 2, "work": 5}),
     "smalldb": (
         SmallDatabasePlan,
         {"records": 3, "selection_range": Decimal("1.5"), "reach": Decimal(2)},
@@ -63,13 +62,10 @@ PLANS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "fit": FitPlan(records=6, sweeps=1, snapshots=2, smoothing=None),
         },
     ),
-    **{
-        name: (
-            partial(FemPlan, algorithm=name, scale=1.0, kept_from=1, work=5),
-            {"rounds": 2, "records": 2, "selection_range": Decimal("0.5")},
-        )
-        for name in FEM_ALGORITHMS
-    },
+    "fem": (
+        partial(FemPlan, algorithm="fem", scale=1.0, kept_from=1, work=5),
+        {"rounds": 2, "records": 2, "selection_range": Decimal("0.5")},
+    ),
 }
 
 
@@ -143,7 +139,6 @@ def numbers_job() -> Job:
 JOBS: dict[str, Callable[[], Job]] = {
     "dualquery": dualquery_job,
     "dualquery with one-way marginals": lambda: dualquery_job(one_way=True),
-    "dqrs": lambda: job_of(plan_of("dqrs")),
     "fem": lambda: job_of(plan_of("fem")),
     NOISE: lambda: measured_job(NOISE),
     PROJECTION: lambda: measured_job(PROJECTION),

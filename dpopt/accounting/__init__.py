@@ -19,7 +19,6 @@ Every number holds under one neighbouring relation, and every charge names it.
 | budget.py, ledger.py | a budget, and what charges cost by it together; plans reserved whole and spent charge by charge |
 | conversions.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
 | dualquery.py | what the draws of DualQuery cost; how many rounds fit a budget |
-| dqrs.py | what DQRS costs; Renyi moments of a query that it keeps or draws again |
-| selections.py | selections by the exponential mechanism: of candidates; one for each round of FEM and sepFEM |
+| selections.py | selections by the exponential mechanism: of candidates; one for each round of FEM |
 | measurements.py | integer noise: on counts, among them all one-way marginals; on the number of records |
 """

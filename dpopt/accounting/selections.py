@@ -4,7 +4,7 @@ A selection picks candidate c with probability proportional to exp(exponent(c)),
 Between neighbouring tables the scores move by amounts that differ from one candidate to another by at most `score_range`, so
 the log likelihood ratio of the selection has a range of at most factor * score_range over the candidates.
 
-**FEM and sepFEM**: one selection per round, all of one range.
+**FEM**: one selection per round, all of one range.
 
 Round t selects a signed query with probability proportional to exp(c (q(D) - q(Dhat_t))), Dhat_t public; c = eps0 n / 2 under
 replace-one, eps0 n0 under add-remove, so that its range is eps0. T rounds are (T eps0^2 / 8)-zCDP.

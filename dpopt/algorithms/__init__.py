@@ -18,8 +18,8 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | release_folder.py, synthetic_release.py | the release folder; a release as a value |
 | statement.py | release.json; the privacy that a file states, compared with what its own plan costs |
 | evaluate.py, evaluation.py, judgement.py | a release against its table, and what that says; for reports, too; NOT private |
-| dualquery/ | DualQuery and DQRS |
-| fem/ | FEM and sepFEM |
+| dualquery/ | DualQuery |
+| fem/ | FEM |
 | measured/ | noise and projection: counts, selected marginals, residuals |
 | multiplicative_weights/ | pmw and mwem |
 | small_database/ | SmallDB, and draws from any other net |

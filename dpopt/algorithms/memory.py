@@ -1,6 +1,6 @@
 """How much memory a run will take, from public numbers alone, and a refusal where the machine has less.
 
-Runs of DualQuery and DQRS, and projections onto clauses, are foreseen.
+Runs of DualQuery, and projections onto clauses, are foreseen.
 
 The table itself is not in the sum: how it is held depends on what is in it, and once it has been read it is no longer part of
 what the machine has available.
@@ -69,7 +69,7 @@ class ExpectedMemory:
 def memory_of_rounds(
     plan: DualQueryPlan, workload: Workload, *, streamed: bool = False, resumed: bool = False
 ) -> ExpectedMemory:
-    """Return the memory of a run of DualQuery or DQRS; see `dpopt.algorithms.registry.Algorithm.expected_memory`."""
+    """Return the memory of a run of DualQuery; see `dpopt.algorithms.registry.Algorithm.expected_memory`."""
     return expected_memory(
         workload.queries,
         workload.schema.sizes,
@@ -127,7 +127,7 @@ def expected_memory(
     binary: bool = False,
     resumed: bool = False,
 ) -> ExpectedMemory:
-    """Return the memory of a run of DualQuery or DQRS, the table aside.
+    """Return the memory of a run of DualQuery, the table aside.
 
     Parameters
     ----------

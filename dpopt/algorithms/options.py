@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
@@ -140,7 +140,7 @@ Draws = Annotated[
 ]
 Step = Annotated[
     Decimal | str | float | None,
-    Option("Step eta, a decimal number; if left out 1.4 (dqrs: 0.7), or fitted to the budget.", _decimal),
+    Option("Step eta, a decimal number; if left out 1.4, or fitted to the budget.", _decimal),
 ]
 SolverName = Annotated[
     str | Solver,
@@ -316,21 +316,7 @@ class PlayedOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnOptions(PlayedOptions):
-    """The options of DualQuery and DQRS."""
-
-    step: Step = None
-    free_attributes: Free = FreeAttributes.FIRST.value
-    record_encoding: RecordEncoding = Encoding.RECORDS.value
-
-    @property
-    def numbers(self) -> tuple[int | None, int | None, Decimal | None]:
-        """Rounds, draws and step, where the user fixes them."""
-        return self.rounds, self.draws, None if self.step is None else Decimal(str(self.step))
-
-
-@dataclass(frozen=True, kw_only=True)
-class DualQuery(DrawnOptions):
+class DualQuery(PlayedOptions):
     """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them.
 
     Examples
@@ -341,28 +327,21 @@ class DualQuery(DrawnOptions):
     """
 
     algorithm = "dualquery"
+    step: Step = None
+    free_attributes: Free = FreeAttributes.FIRST.value
+    record_encoding: RecordEncoding = Encoding.RECORDS.value
     plan_by: Annotated[
         str,
         Option(
-            "How rounds, draws and step are chosen where left out: rule, simulation (slower; on public synthetic data), or"
-            " bound (the smallest proven bound).",
-            _member(PlanBy, "plan-by"),
+            "How rounds, draws and step are chosen where left out: rule, or bound (the smallest proven bound).",
+            _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
         ),
     ] = PlanBy.RULE.value
 
-
-@dataclass(frozen=True, kw_only=True)
-class DQRS(DrawnOptions):
-    """DQRS: DualQuery in which drawn queries are kept for the next round where that is cheaper.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.DQRS(rounds=30).algorithm
-    'dqrs'
-    """
-
-    algorithm = "dqrs"
+    @property
+    def numbers(self) -> tuple[int | None, int | None, Decimal | None]:
+        """Rounds, draws and step, where the user fixes them."""
+        return self.rounds, self.draws, None if self.step is None else Decimal(str(self.step))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,20 +359,6 @@ class FEM(PlayedOptions):
     draws: Annotated[
         int | None, Option("Number of records s of each batch; 100 if left out.", _number_of("draws"))
     ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SepFEM(FEM):
-    """FEM with rewards of every query apart.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.SepFEM(rounds=30).algorithm
-    'sepfem'
-    """
-
-    algorithm = "sepfem"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -637,7 +602,6 @@ def refuse_two_aims(smoothing: float, columns: int) -> None:
 
 
 OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
-OnCandidate = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -656,8 +620,6 @@ class PlanRequest(Generic[OptionsT_co]):
         Public share of ones in a table of zeros and ones, where it is declared or assumed.
     values_share : float or None
         Share of the budget for numbers within bins; None is the usual one where there are such bins.
-    on_candidate : callable
-        Called with the number of the plan that is simulated next, and how many there are.
     """
 
     size: int
@@ -666,7 +628,6 @@ class PlanRequest(Generic[OptionsT_co]):
     options: OptionsT_co
     density: float | None = None
     values_share: float | None = 0.0
-    on_candidate: OnCandidate = field(default=lambda number, of: None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", check_size(self.size))

@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.options import (
-    DQRS,
     FEM,
     MWEM,
     PMW,
@@ -24,7 +23,6 @@ from dpopt.algorithms.options import (
     Options,
     PlanRequest,
     Projection,
-    SepFEM,
     SmallDatabase,
 )
 from dpopt.errors import PlanError
@@ -166,12 +164,6 @@ _ALL = (
         memory="memory:memory_of_rounds", pricer="explain:costs_of_plan",
     ),
     _fem(FEM),
-    _fem(SepFEM),
-    # The theorem of DualQuery needs fresh draws in every round, which dqrs does not make.
-    Algorithm(
-        DQRS, "dualquery.plan:DqrsPlan", "dualquery.planning:make_dqrs_plan", "dualquery.simulation:predict_error",
-        None, "dualquery.driver", knows_density=True, memory="memory:memory_of_rounds",
-    ),
     _multiplicative(MWEM),
     _multiplicative(PMW),
     Algorithm(
@@ -184,11 +176,21 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
+_REMOVED = {"dqrs": "dualquery", "sepfem": "fem"}
+"""Algorithms that dpopt had once, and those to use in their place."""
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
     **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
 }
 """The options of every algorithm that a user may name."""
+
+
+def _refuse_removed(name: object) -> None:
+    if isinstance(name, str) and name in _REMOVED:
+        raise PlanError(
+            f"found algorithm {name!r}, which was removed from dpopt; for a new release use {_REMOVED[name]}. A release of "
+            f"{name} stays as it is, and so does its privacy; earlier commits of version 0.1.0 replay and resume it"
+        )
 
 
 def takers_of(option: str) -> tuple[str, ...]:
@@ -202,6 +204,7 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
     out of range.
     """
+    _refuse_removed(algorithm)
     if algorithm not in OPTIONS:
         near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -267,6 +270,7 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
+    _refuse_removed(name)
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"

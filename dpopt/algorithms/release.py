@@ -80,7 +80,7 @@ def release(
         New or empty folder for the release; without it everything stays in memory.
     algorithm : Options or str
         With its options, as in ``dpopt.DualQuery(rounds=100, solver="cp-sat")``: `dpopt.Projection`, `DualQuery`,
-        `FEM`, `SepFEM`, `DQRS`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
+        `FEM`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
         else the one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
         beside it as keywords.
     progress : Progress or bool, optional

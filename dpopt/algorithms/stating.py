@@ -367,11 +367,7 @@ def plan_and_statement(
     """
     assumed = assumed_density(workload.schema, form) if terms.density is None else None
     density = terms.density if assumed is None else assumed.density
-    request = replace(
-        terms.request(size, budget),
-        density=density,
-        on_candidate=lambda number, of: progress.note(Detail(f"simulating candidate {number} of {of}")),
-    )
+    request = replace(terms.request(size, budget), density=density)
     has_binary_population(workload, terms.density)  # refuses a density for other tables
     stated = partial(plan_statement, accept_draft=terms.accept_draft, density=density, assumed=assumed)
     if not isinstance(terms.algorithm, Auto):

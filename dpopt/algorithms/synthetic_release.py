@@ -52,7 +52,7 @@ class SyntheticRelease(Shown):
     job : Job
         The public inputs.
     rounds : list of Round
-        Draw, record and certificate of each round of DualQuery or DQRS.
+        Draw, record and certificate of each round of DualQuery.
     synthetic : SyntheticRecords or None
         The distinct records of the run and their multiplicities; None where noisy answers alone are released.
     picked : SyntheticRecords or None

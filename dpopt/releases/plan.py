@@ -57,8 +57,6 @@ class PlanBy(Enum):
     35 density d^(1/2) as long as 30 rounds are left: near the best on public populations of 400 and 2,000 columns like five
     tables of purchases, visits and ratings. For other tables of zeros and ones (`Schema.binary`) eta = 0.4 and one draw for
     each attribute, but at most as many as queries and at least 50, with 30 rounds at least: near the best on random bits."""
-    SIMULATION = "simulation"
-    """The best of a few plans around the rule, each simulated on public synthetic data."""
     BOUND = "bound"
     """The smallest proven bound: cautious steps, many rounds; usually larger errors in practice."""
 

@@ -115,7 +115,7 @@ class Outcome:
     rows : ChosenRows or None
         The rows without weights that stand for them, where rows are written.
     rounds : sequence of Round
-        Draw, record and certificate of each round of DualQuery or DQRS.
+        Draw, record and certificate of each round of DualQuery.
     answers : (m,) float64 array or None
         Answers of a release without records.
     sections : Mapping

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import frozen
 from dpopt.errors import TranscriptError
 from dpopt.files.codec import decode, encode
 
@@ -36,7 +36,12 @@ class Released:
         Raises TranscriptError if the entry is damaged, or the charge does not pay for it.
         """
         known = {*cls.__dataclass_fields__, "kind"}  # type: ignore[attr-defined]  # all of them are dataclasses
-        fields = {name: part for name, part in entry.items() if name != "round" or name in known}
+        known |= (
+            {"pairs"} if entry.get("pairs") else set()
+        )  # an earlier draw of DualQuery has `pairs`, always empty
+        fields = {
+            name: part for name, part in entry.items() if name not in ("round", "pairs") or name in known
+        }
         what = f"an entry of the kind {cls.KIND!r}"
         header = {"kind": cls.KIND}
         read = decode(cls, {**fields, "charge": encode(charge)}, what, TranscriptError, header=header)
@@ -61,9 +66,6 @@ class SampledQueries(Released):
         Net counts, never 0: how often the query was drawn minus how often its negation was.
     charge : Charge
         What the draw cost; it was charged before the draw was made.
-    pairs : (p,) int64 array
-        Base queries drawn together with their negations, once for each such pair, in increasing order: where the next round
-        may keep what was drawn (DQRS). Empty elsewhere.
 
     Notes
     -----
@@ -76,11 +78,10 @@ class SampledQueries(Released):
     queries: NDArray[np.int64]
     counts: NDArray[np.int64]
     charge: Charge
-    pairs: NDArray[np.int64] = field(default_factory=lambda: freeze(np.empty(0, dtype=np.int64)))
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
-        for name in ("queries", "counts", "pairs"):
+        for name in ("queries", "counts"):
             values = _whole_numbers(getattr(self, name), f"round {self.round}: {name}")
             object.__setattr__(self, name, values)
         if len(self.queries) != len(self.counts):
@@ -93,12 +94,10 @@ class SampledQueries(Released):
             )
         if np.any(self.counts == 0):
             raise TranscriptError(f"round {self.round}: net counts must not be 0")
-        if len(self.pairs) and (self.pairs[0] < 0 or np.any(np.diff(self.pairs) < 0)):
-            raise TranscriptError(f"round {self.round}: pairs must be in increasing order from 0 up")
 
     def check_paid(self) -> None:
         """Refuse so many draws that they were not paid for."""
-        netted = sum(map(abs, self.counts.tolist()), start=2 * len(self.pairs))
+        netted = sum(map(abs, self.counts.tolist()))
         if netted > self.charge.count or (self.charge.count - netted) % 2:
             raise TranscriptError(
                 f"round {self.round}: net counts of {netted:,} in all do not come from the {self.charge.count:,} draws charged"

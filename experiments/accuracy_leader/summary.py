@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.accuracy_leader.measuring import PLAN, Result
-from experiments.accuracy_leader.parts import PARTS, Bar, Part
+from experiments.accuracy_leader.parts import PARTS, REMOVED, Bar, Part
 
 ERRORS = ("max_error", "mean_error")
 _WORDS = {"max_error": "max error", "mean_error": "mean error", "seconds": "seconds", "peak_mb": "peak MB"}
@@ -77,7 +77,7 @@ def _figures(parts: Iterable[Part], results: Sequence[Result]) -> Iterator[str]:
     yield "|" + "---|" * 10
     for part in parts:
         found = groups(part, results)
-        order = [algorithm for algorithm, _ in part.variants()]
+        order = [*(algorithm for algorithm, _ in part.variants()), *REMOVED]
         for key in sorted(found, key=lambda key: _place(key, part, order)):
             epsilon, algorithm, neighbours = key
             runs = found[key]

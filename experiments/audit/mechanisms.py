@@ -76,9 +76,7 @@ MECHANISMS = (
     Mechanism("halfspaces", POINTS, releases.halfspaces, reach=2),
     Mechanism("sanitizer", BOTH_LITERALS, releases.sanitizer, reach=2),
     Mechanism("dualquery", ALL_TRUE, Synthesis("dualquery", TWO_ROUNDS), relations=BOTH, reach=2),
-    Mechanism("dqrs", ALL_TRUE, releases.dqrs, gaussian=True, reach=2),
     Mechanism("fem", ALL_FALSE, Synthesis("fem", ONE_ROUND), reach=2),
-    Mechanism("sepfem", ALL_FALSE, Synthesis("sepfem", ONE_ROUND), reach=2),
     Mechanism("projection", HALVES, Synthesis("projection", {"records": 1}, marginals=True)),
     Mechanism(
         "adaptive", HALVES, Synthesis("adaptive", ONE_SELECTION, marginals=True), gaussian=True, pure=False

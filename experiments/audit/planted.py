@@ -17,7 +17,6 @@ from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.selections import multiplicative_scores
-from dpopt.private.selections.query_weights import KeptQueries
 
 
 @contextmanager
@@ -33,9 +32,6 @@ def noise_times(factor: float) -> Iterator[None]:
             )
         for kind in (ExponentialTable, NetDistribution):
             stack.enter_context(mock.patch.object(kind, "__init__", _first_times(kind.__init__, wider)))
-        stack.enter_context(
-            mock.patch.object(KeptQueries, "__init__", _first_times(KeptQueries.__init__, wider))
-        )
         for module in (measuring_curator, multiplicative_scores):
             original = module.selection_weights
             stack.enter_context(mock.patch.object(module, "selection_weights", _range_times(original, wider)))

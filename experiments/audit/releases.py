@@ -10,14 +10,12 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from math import floor, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dpopt
-from dpopt.accounting.conversions import zcdp_rho
 from dpopt.queries.workloads.workload import Workload, workload_from_json
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
@@ -236,10 +234,3 @@ def observed(entries: Sequence[Mapping[str, Any]]) -> Observation:
         elif entry["kind"] == "measurement":
             values += entry["values"]
     return Observation(tuple(path), tuple(values))
-
-
-def dqrs(path: Path, asked: Asked) -> Released:
-    """DQRS in two rounds, with the step that uses up the budget where that is allowed."""
-    range_ = sqrt(8 * zcdp_rho(asked.epsilon, DELTA))
-    step = min(LARGEST_STEP, floor(1000 * range_ * SIZE) / 1000)
-    return Synthesis("dqrs", {**TWO_ROUNDS, "step": step})(path, asked)

@@ -49,7 +49,7 @@ SECONDS, BYTES = 10, 3 * 2**30
 """What a case may take: of the processor, and of addresses beyond those of a process that has read the whole files."""
 SILENT = 300
 """Seconds after which a process that has not begun another case is taken for stuck."""
-ALGORITHMS = ("dualquery", "noise", "projection", "adaptive", "residuals", "fem", "dqrs", "mwem")
+ALGORITHMS = ("dualquery", "noise", "projection", "adaptive", "residuals", "fem", "mwem")
 
 
 # --- whole files ---------------------------------------------------------------------------------------------------

@@ -59,7 +59,6 @@ def parts(rounds: int) -> tuple[Part, ...]:
         dualquery(rounds),
         dualquery(rounds, *estimated, name="dualquery, one-way marginals"),
         dualquery(rounds, *estimated, *_ADD_REMOVE, name="dualquery, one-way marginals, add-remove"),
-        Part("dqrs", ("--algorithm", "dqrs", *_DUALQUERY[2:], "--rounds", str(rounds)), rounds),
         Part("projection", (*words_of("projection"), "--epsilon", "10")),
         Part("adaptive", (*words_of("adaptive"), "--epsilon", "10", "--selections", "2")),
         Part("residuals", (*words_of("residuals"), "--epsilon", "10")),

@@ -8,7 +8,7 @@ from dpopt.accounting import accountants, conversions, dualquery
 
 def test_the_room_loads_without_scipy() -> None:
     code = (
-        "import sys, dpopt.accounting.dqrs, dpopt.accounting.dualquery, dpopt.accounting.ledger, "
+        "import sys, dpopt.accounting.dualquery, dpopt.accounting.ledger, "
         "dpopt.accounting.many_releases, dpopt.accounting.measurements, dpopt.accounting.selections; "
         "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
     )

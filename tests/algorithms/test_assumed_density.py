@@ -130,7 +130,7 @@ def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: st
     assert assumed["density"] == 0.02
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "dualquery", "dqrs"])
+@pytest.mark.parametrize("algorithm", ["auto", "dualquery"])
 @pytest.mark.parametrize("kind", ["bits", BIT_TABLE])
 @pytest.mark.parametrize("n0", [SIZE, None])
 def test_a_wide_table_is_not_planned_as_a_dense_one_unasked(

@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import named_part, predict_error, simulated_rounds
 from dpopt.algorithms.prediction import PredictedError
 from dpopt.algorithms.run_release import run_release
@@ -151,12 +151,6 @@ def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None
     one_way = OneWayMeasurement(10.0, gaussian=True)
     estimated = on(NARROW, free_attributes=FreeAttributes.ESTIMATED, one_way=one_way)
     assert estimated == on(NARROW)
-
-
-def test_dqrs_is_predicted_as_dualquery() -> None:
-    fields = good(NARROW).to_json() | {"algorithm": "dqrs", "margin": "0.1"}
-    asked = parse_workload(FEW, NARROW)
-    assert predict_error(DqrsPlan.from_json(fields), asked) == on(NARROW)
 
 
 def test_indicator_bits_are_simulated_where_a_density_is_declared() -> None:

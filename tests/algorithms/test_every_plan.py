@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dpopt.algorithms.registry import read_plan
+from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.release_folder import read_job
+from dpopt.algorithms.replay import replay
 from dpopt.errors import DpoptError, PlanError
+from tests.algorithms.small_runs import SCHEMA, write_table
 from tests.tiny_jobs import JOBS
 
 every_plan = pytest.mark.parametrize("name", JOBS)
@@ -102,6 +108,32 @@ def test_no_field_may_be_of_another_kind(name: str) -> None:
 def test_what_every_plan_says_is_checked(name: str, change: dict[str, Any], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         read_plan({**written(name), **change})
+
+
+@pytest.mark.parametrize(("removed", "instead"), [("dqrs", "dualquery"), ("sepfem", "fem")])
+def test_a_release_of_a_removed_algorithm_is_refused_with_what_reads_it(
+    tmp_path: Path, removed: str, instead: str
+) -> None:
+    """Its plan, whole folder and interrupted run, and its name in a new request; nothing is written."""
+    table = write_table(tmp_path)
+    release(table, SCHEMA, "marginals:2", algorithm=instead, epsilon=9.0, delta=1e-6, rounds=2, predict=False,
+            n0=4, out=tmp_path / "old")  # fmt: skip
+    plan = json.loads((tmp_path / "old" / "plan.json").read_text()) | {"algorithm": removed}
+    (tmp_path / "old" / "plan.json").write_text(json.dumps(plan))
+    shutil.copytree(tmp_path / "old", tmp_path / "torn")
+    (tmp_path / "torn" / "release.json").unlink()
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    whole: dict[str, Callable[[], object]] = {
+        "plan": lambda: read_plan(plan),
+        "folder": lambda: read_job(tmp_path / "old"),
+        "replay": lambda: replay(tmp_path / "old", tmp_path / "again"),
+        "resume": lambda: resume(tmp_path / "torn", table),
+        "request": lambda: release(table, SCHEMA, "marginals:2", algorithm=removed, epsilon=9.0, delta=1e-6),
+    }
+    for call in whole.values():
+        with pytest.raises(PlanError, match=f"{removed}.* removed.* use {instead}.*stays as it is.*0.1.0"):
+            call()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
 @every_plan

@@ -10,7 +10,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.fem.plan import FemPlan, make_fem_plan
-from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
+from dpopt.algorithms.options import FEM, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from tests.algorithms.test_fem import SCHEMA, plan_of
@@ -27,18 +27,17 @@ BUDGETS = [
 ]
 
 
-def request_of(budget: Budget, kind: type[FEM] = FEM, **options: Any) -> PlanRequest[FEM]:
-    return PlanRequest(40_000, ADD_REMOVE, budget, kind(**options))
+def request_of(budget: Budget, **options: Any) -> PlanRequest[FEM]:
+    return PlanRequest(40_000, ADD_REMOVE, budget, FEM(**options))
 
 
-@pytest.mark.parametrize("kind", [FEM, SepFEM])
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_a_plan_uses_the_budget_up_and_no_more(budget: Budget, kind: type[FEM]) -> None:
-    plan = make_fem_plan(request_of(budget, kind), WORKLOAD)
+def test_a_plan_uses_the_budget_up_and_no_more(budget: Budget) -> None:
+    plan = make_fem_plan(request_of(budget), WORKLOAD)
     assert budget.allows(plan.charges())
     wider = replace(plan, selection_range=plan.selection_range * Decimal("1.0001"))
     assert not budget.allows(wider.charges())
-    assert plan.algorithm == kind.algorithm
+    assert plan.algorithm == FEM.algorithm
     assert FemPlan.from_json(plan.to_json()) == plan
 
 
@@ -70,7 +69,7 @@ def test_no_budget_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"algorithm": "dualquery"}, "expected one of"),
+        ({"algorithm": "dualquery"}, "expected fem, found"),
         ({"rounds": 0}, "number of rounds"),
         ({"records": 10**6}, "at most"),
         ({"kept_from": 99}, "first batch"),

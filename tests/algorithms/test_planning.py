@@ -14,12 +14,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.accuracy import proven_error
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number, make_plan
 from dpopt.algorithms.options import DualQuery, PlanRequest
-from dpopt.algorithms.prediction import PredictedError
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy
@@ -138,16 +136,15 @@ def test_a_fixed_number_that_leaves_no_room_is_refused_with_what_it_costs(fixed:
         make_plan(request(size=100, budget=replace(ZCDP, epsilon=1e-4), **fixed), WORKLOAD)
 
 
-@pytest.mark.parametrize("plan_by", [PlanBy.RULE, PlanBy.SIMULATION])
 @pytest.mark.parametrize("fixed", [{}, {"draws": 50}, {"step": Decimal("0.3")}])
-def test_a_budget_too_small_for_two_rounds_is_refused(fixed: dict[str, Any], plan_by: PlanBy) -> None:
-    asked = request(size=100, budget=replace(ZCDP, epsilon=1e-5), plan_by=plan_by, **fixed)
+def test_a_budget_too_small_for_two_rounds_is_refused(fixed: dict[str, Any]) -> None:
+    asked = request(size=100, budget=replace(ZCDP, epsilon=1e-5), **fixed)
     with pytest.raises(PlanError, match="is too small for two rounds on n = 100 records. Raise the budget"):
         make_plan(asked, WORKLOAD)
 
 
 def test_a_bound_for_a_budget_too_small_for_any_plan_is_refused() -> None:
-    asked = request(size=100, budget=replace(ZCDP, epsilon=0.0), plan_by=PlanBy.BOUND)
+    asked = request(size=100, budget=replace(ZCDP, epsilon=0.0), plan_by=PlanBy.BOUND.value)
     with pytest.raises(PlanError, match="is too small for any plan on n = 100 records"):
         make_plan(asked, WORKLOAD)
 
@@ -203,7 +200,7 @@ def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None
         ).bound
 
     asked = request(size=1_000_000)
-    least = make_plan(changed(asked, plan_by=PlanBy.BOUND), WORKLOAD)
+    least = make_plan(changed(asked, plan_by=PlanBy.BOUND.value), WORKLOAD)
     assert 0.9 <= spent_share(least) <= 1
     assert bound(least) < bound(make_plan(asked, WORKLOAD))
     for rounds in (least.rounds // 2, 2 * least.rounds):
@@ -212,7 +209,7 @@ def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None
 
 @pytest.mark.parametrize("fixed", [{"rounds": 12}, {"draws": 30}, {"step": Decimal("0.2")}])
 def test_the_bound_keeps_what_is_fixed(fixed: dict[str, Any]) -> None:
-    made = make_plan(request(plan_by=PlanBy.BOUND, **fixed), WORKLOAD)
+    made = make_plan(request(plan_by=PlanBy.BOUND.value, **fixed), WORKLOAD)
     assert {name: getattr(made, name) for name in fixed} == fixed
     assert fits(made)
 
@@ -230,59 +227,6 @@ def test_the_logarithm_of_the_universe_is_the_rounded_sum_over_all_attributes(se
     assert log_universe(schema, Encoding.RECORDS) == fsum(log(size) for size in sizes)
     count = 1_000 * seed + 1
     assert log_universe(Schema.binary(count), Encoding.RECORDS) == fsum(log(2) for _ in range(count))
-
-
-class Predictions:
-    """Takes the place of the simulation: each plan gets the error that a function gives."""
-
-    def __init__(self, error: Any) -> None:
-        self.error = error
-        self.plans: list[DualQueryPlan] = []
-
-    def __call__(
-        self, plan: DualQueryPlan, workload: Workload, *, runs: int, density: float | None
-    ) -> PredictedError:
-        assert (runs, density) == (2, None)
-        self.plans.append(plan)
-        return PredictedError(self.error(plan), 0.0, runs, len(workload))
-
-
-def test_the_plan_with_the_least_simulated_error_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    predictions = Predictions(lambda plan: abs(float(plan.step) - 1.1) + 1 / plan.rounds)
-    monkeypatch.setattr(simulation, "predict_error", predictions)
-    reported: list[tuple[int, int]] = []
-    made = make_plan(
-        request(plan_by=PlanBy.SIMULATION, on_candidate=lambda *at: reported.append(at)), WORKLOAD
-    )
-    errors = [predictions.error(plan) for plan in predictions.plans]
-    assert made == predictions.plans[errors.index(min(errors))]
-    assert {plan.step for plan in predictions.plans} == {
-        Decimal("0.7"),
-        Decimal(1),
-        Decimal("1.4"),
-        Decimal(2),
-    }
-    assert reported == [(number, len(errors)) for number in range(1, len(errors) + 1)]
-    assert all(fits(plan) for plan in predictions.plans)
-
-
-def test_candidates_that_the_budget_does_not_cover_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    predictions = Predictions(lambda plan: 1.0)
-    monkeypatch.setattr(simulation, "predict_error", predictions)
-    asked = request(size=40, budget=replace(ZCDP, epsilon=0.35))
-    by_rule = make_plan(asked, WORKLOAD)
-    assert by_rule.rounds >= 2
-    made = make_plan(changed(asked, plan_by=PlanBy.SIMULATION), WORKLOAD)
-    assert fits(made)
-    assert all(plan.rounds >= 2 and fits(plan) for plan in predictions.plans)
-    assert len(predictions.plans) < 12
-
-
-def test_a_given_step_is_the_only_one_that_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    predictions = Predictions(lambda plan: 1.0)
-    monkeypatch.setattr(simulation, "predict_error", predictions)
-    make_plan(request(plan_by=PlanBy.SIMULATION, step=Decimal("0.9")), WORKLOAD)
-    assert {plan.step for plan in predictions.plans} == {Decimal("0.9")}
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))
@@ -413,24 +357,6 @@ def test_a_table_of_other_attributes_keeps_its_rule() -> None:
     assert make_plan(request(), wide(40)).chosen_by.startswith("rule eta = 1.4")
     sparse = make_plan(request(density=0.05), wide(40))
     assert sparse.step == Decimal("2.5")
-
-
-def test_simulation_tries_the_steps_that_suit_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: dict[float | None, set[Decimal]] = {None: set(), 0.01: set()}
-
-    def predicted(
-        made: DualQueryPlan, asked: Workload, *, runs: int, density: float | None
-    ) -> PredictedError:
-        steps[density].add(made.step)
-        return PredictedError(1.0, 1.0, runs, len(asked))
-
-    monkeypatch.setattr(simulation, "predict_error", predicted)
-    for density in steps:
-        on_zeros_and_ones(300, density=density, plan_by=PlanBy.SIMULATION)
-    assert steps == {
-        None: {Decimal("0.2"), Decimal("0.4"), Decimal("0.8")},
-        0.01: {Decimal("1.4"), Decimal("2.5"), Decimal(4)},
-    }
 
 
 @pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])

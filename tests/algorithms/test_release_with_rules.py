@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.accounting.charges import ChargeKind
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.fem import driver as fem
-from dpopt.algorithms.fem.plan import FEM_ALGORITHMS, FemPlan
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
@@ -173,7 +172,7 @@ def test_the_first_round_starts_from_a_feasible_record(monkeypatch: pytest.Monke
     assert obeys(RULED, np.stack(hints))
 
 
-PLAYED = ("dualquery", "dqrs", *FEM_ALGORITHMS)
+PLAYED = ("dualquery", "fem")
 FITTED = (COUNTS, SELECTED)
 ROUNDS, EACH = 8, 6
 
@@ -187,18 +186,6 @@ def job_of(
     plan: FemPlan | DualQueryPlan
     if algorithm == "dualquery":
         plan = plan_of_dualquery(rounds=ROUNDS, draws=EACH, solver=solver or "local-search")
-    elif algorithm == "dqrs":
-        plan = DqrsPlan(
-            rounds=ROUNDS,
-            draws=EACH,
-            step=Decimal("1.4"),
-            size=rows,
-            relation=REPLACE,
-            budget=AMPLE,
-            attributes=len(schema),
-            solver=solver or "local-search",
-            margin=Decimal(2),
-        )
     else:
         plan = FemPlan(
             algorithm=algorithm,
@@ -227,12 +214,12 @@ def test_every_record_of_every_algorithm_obeys_every_rule(algorithm: str, text: 
     assert obeys(RULED, made.records.distinct)
     rounds, number = len(made.rounds), int(made.records.multiplicity.sum())
     assert (rounds, number) == {
-        **dict.fromkeys(("dualquery", "dqrs"), (ROUNDS, ROUNDS)),
-        **dict.fromkeys(FEM_ALGORITHMS, (0, (ROUNDS + 1) * EACH)),
+        "dualquery": (ROUNDS, ROUNDS),
+        "fem": (0, (ROUNDS + 1) * EACH),
         **dict.fromkeys(FITTED, (0, FIT.records)),
     }[algorithm]
     records = made.statement["records"]
-    checked = rounds or len(made.records.distinct)  # DualQuery and DQRS count their rounds
+    checked = rounds or len(made.records.distinct)  # DualQuery counts its rounds
     assert records["records_that_obey_the_rules"] == checked
     assert records["rules"] == [rule.name for rule in RULES]
     replay(tmp_path / "out", tmp_path / "again")
@@ -245,17 +232,8 @@ def test_without_the_rules_the_same_runs_break_them(algorithm: str) -> None:
     assert not obeys(RULED, made.records.distinct)
 
 
-@pytest.mark.parametrize("rows", [5, 50])
-def test_rounds_of_dqrs_that_keep_queries_obey_every_rule(rows: int) -> None:
-    one = job_of("dqrs", rows=rows)
-    assert ChargeKind.CONCENTRATED in {charge.kind for charge in one.plan.charges()}
-    made = run_release(dataset(rows), one, None)
-    assert obeys(RULED, made.records.distinct)
-    assert len(made.rounds) == ROUNDS
-
-
 @pytest.mark.parametrize("solver", ["cp-sat", "highs"])
-@pytest.mark.parametrize("algorithm", ["dqrs", *FEM_ALGORITHMS])
+@pytest.mark.parametrize("algorithm", PLAYED)
 def test_records_of_exact_solvers_obey_every_rule(algorithm: str, solver: str) -> None:
     made = run_release(dataset(), job_of(algorithm, solver=solver), None)
     assert obeys(RULED, made.records.distinct)
@@ -270,11 +248,11 @@ def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
     made = run_release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert obeys(RULED, made.records.distinct)
     assert all(one.fallback is not None for one in made.rounds)
-    if algorithm in FEM_ALGORITHMS:
+    if algorithm == "fem":
         assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
 
 
-@pytest.mark.parametrize("algorithm", FEM_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["fem"])
 def test_where_every_search_fails_a_batch_of_fem_still_obeys(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +271,7 @@ def test_rules_that_contradict_are_refused_by_every_algorithm(algorithm: str, tm
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("algorithm", FEM_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["fem"])
 def test_a_batch_on_file_that_breaks_a_rule_is_noticed(algorithm: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run_release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules

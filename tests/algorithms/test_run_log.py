@@ -125,7 +125,7 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
         assert "solve_seconds" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("algorithm", ["mwem", "projection", "fem", "dqrs"])
+@pytest.mark.parametrize("algorithm", ["mwem", "projection", "fem", "dualquery"])
 def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: str) -> None:
     log = RunLog(tmp_path / "run.log")
     rounds: dict[str, Any] = {"selections": 3} if algorithm == "projection" else {"rounds": 3}

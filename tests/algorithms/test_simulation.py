@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.algorithms.measured import simulation as module
 from dpopt.algorithms.measured.plan import MeasuredPlan
@@ -95,12 +95,6 @@ def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.Mon
     assert few.simulated_queries == many.simulated_queries == len(WORKLOAD)
     assert many.mean_error < 0.3 * few.mean_error
     assert many.max_error < few.max_error < 1
-
-
-def test_dqrs_is_predicted_as_dualquery() -> None:
-    fields = good().to_json() | {"algorithm": "dqrs", "margin": "0.1"}
-    fields["budget"] = encode(Budget(1.0, 1e-9, None, Accountant.ZCDP))
-    assert predict_error(DqrsPlan.from_json(fields), WORKLOAD) == predict_error(good(), WORKLOAD)
 
 
 def test_a_prediction_says_that_it_is_no_bound() -> None:

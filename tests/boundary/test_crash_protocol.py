@@ -87,14 +87,14 @@ def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(tmp_path: Path, na
                 again += any(label.startswith(f"{SIZE}, draw 2") for label in charged_of(made))
             assert all(times == 1 for label, times in seen.items() if not _drawn_again(name, label))
     assert killed > 2 * len(first.drawn)
-    assert again == {"dualquery": 2, NUMBERS: 2, "dqrs": 2, MEASURED_FIRST: 1}.get(
+    assert again == {"dualquery": 2, NUMBERS: 2, MEASURED_FIRST: 1}.get(
         name.removesuffix(" with one-way marginals"), 0
     )
 
 
 def _drawn_again(name: str, label: str) -> bool:
     """Return whether a torn draw of this label is made again, and charged again."""
-    return name.startswith(("dualquery", "dqrs")) and label.startswith("round")
+    return name.startswith("dualquery") and label.startswith("round")
 
 
 @pytest.mark.parametrize("name", ["dualquery", "fem", SELECTED, "mwem, marginals"])

@@ -27,10 +27,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
     NOISE,
@@ -60,7 +59,7 @@ from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
 from dpopt.private.curators import measuring_curator, net_curator
-from dpopt.private.curators.dualquery_curator import Curator, DqrsCurator
+from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
@@ -71,7 +70,7 @@ from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.private.selections.query_weights import ExactSampler, KeptQueries, ScriptedSampler
+from dpopt.private.selections.query_weights import ExactSampler, ScriptedSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
@@ -118,7 +117,7 @@ RULED = Schema(
 FEASIBLE = np.array([0, 0, 0], dtype=np.int32)
 ROUNDS, SIZE = 4, 5
 RHO, PURE = Budget(None, 1e-9, 1e9, Accountant.ZCDP), Budget(1e9, 0.0, None, Accountant.PURE)
-SOLVED = (DualQueryPlan, DqrsPlan, FemPlan)
+SOLVED = (DualQueryPlan, FemPlan)
 Rows = list[list[int]]
 Strategy = st.SearchStrategy[Any]
 
@@ -131,16 +130,15 @@ def decided(usual: Callable[..., Any], instead: Callable[..., Any], /, *given: A
 
 @dataclass(frozen=True)
 class Script:
-    """What is drawn: queries, candidates or elements, over and over; whether held queries are kept; and noisy values."""
+    """What is drawn: queries, candidates or elements, over and over; and noisy values."""
 
     queries: tuple[int, ...] = (0, 3, 6, 6, 9)
-    kept: tuple[bool, ...] = (True, False, False)
     noise: tuple[int, ...] = (2, 0, 1)
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
         """Decide as the private side does, then take the script's draws, from their beginning."""
-        queries, kept = cycle(self.queries), cycle(self.kept)
+        queries = cycle(self.queries)
 
         def one(below: int) -> int:
             return next(queries) % below
@@ -153,7 +151,6 @@ class Script:
 
         scripted: list[tuple[Any, str, Callable[..., Any]]] = [
             (QuerySelection, "draw", lambda selection, *_: one(2 * selection._queries)),
-            (KeptQueries, "draw", lambda decision, distances, _: np.array([next(kept) for _ in distances])),
             (ExactSampler, "draw", lambda sampler, weights, draws: many(draws, 2 * len(weights._counts))),
             (SignedQueryDistribution, "draw", lambda selection, answers, _: one(2 * len(answers))),
             (multiplicative_scores, "draw_candidate", lambda weights, _: one(len(weights))),
@@ -252,15 +249,6 @@ def drawing_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> An
     return plan_of("dualquery", relation=relation, budget=budget, size=SIZE, **{**usual, **changes})
 
 
-def keeping_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Any:
-    """Return a plan of DQRS whose last rounds keep queries."""
-    usual = {"rounds": ROUNDS, "draws": 4, "step": Decimal(3), "margin": Decimal(2), "attributes": 3}
-    plan = plan_of("dqrs", relation=relation, size=SIZE, **{**usual, **changes})
-    kinds = {charge.kind for charge in plan.charges() if charge.label.startswith("round")}
-    assert kinds == {ChargeKind.BOUNDED_RANGE, ChargeKind.CONCENTRATED}
-    return plan
-
-
 def residual_plan(relation: NeighbouringRelation = REPLACE, seed: int = 0) -> Any:
     """Return a plan that measures residuals for three attributes."""
     stages = plan_of(RESIDUALS).stages
@@ -331,7 +319,6 @@ FEW_CLASSES = "conjunctions:1,count=3,seed=1"
 def scripts(draw: st.DrawFn) -> Script:
     return Script(
         tuple(draw(st.lists(st.integers(0, 40), min_size=1, max_size=12))),
-        tuple(draw(st.lists(yes_or_no, min_size=1, max_size=5))),
         tuple(draw(st.lists(st.integers(-3, 9), min_size=1, max_size=8))),
     )
 
@@ -440,29 +427,14 @@ ROWS: dict[str, Row] = {
     ),
     "fem": Row(
         publics_of(
-            st.builds(
-                fem_plan,
-                st.sampled_from(["fem", "sepfem"]),
-                relations,
-                st.sampled_from(["0.3", "40"]),
-                st.integers(0, 3),
-            ),
+            st.builds(fem_plan, st.just("fem"), relations, st.sampled_from(["0.3", "40"]), st.integers(0, 3)),
             st.sampled_from(FEM_TEXTS),
             behaviour=BEHAVIOURS,
         ),
         25,
         answered,
-        {name: Public(fem_plan(name)) for name in ("fem", "sepfem")},
+        {"fem": Public(fem_plan("fem"))},
         (FemCurator, "select"),
-    ),
-    "dqrs": Row(
-        publics_of(
-            dualquery_plans(keeping_plan, ["1", "6"]), st.sampled_from(FEM_TEXTS), behaviour=BEHAVIOURS
-        ),
-        25,
-        answered,
-        {"dqrs": Public(keeping_plan())},
-        (DqrsCurator, "observe"),
     ),
     "measured": Row(
         measured_publics(),
@@ -528,9 +500,9 @@ def test_the_watcher_does_see_a_difference_between_other_draws(algorithm: str) -
     _, public = SMALL[algorithm]
     usual = public.run(TABLES[0])
     assert "release.json" in usual[1]
-    for other in (Script((7, 1, 2)), Script(kept=(True, True, False)), Script(noise=(5, 2))):
+    for other in (Script((7, 1, 2)), Script(noise=(5, 2))):
         changed = replace(public, script=other).run(TABLES[0])
-        drawn = {"kept": algorithm == "dqrs", "noise": bool(MEASURES & {algorithm})}
+        drawn = {"noise": bool(MEASURES & {algorithm})}
         drawn["queries"] = algorithm not in {NOISE, PROJECTION, RESIDUALS}
         differs = any(drawn[name] for name in drawn if getattr(other, name) != getattr(public.script, name))
         assert (usual[1]["transcript.jsonl"] != changed[1]["transcript.jsonl"]) is differs
@@ -600,8 +572,7 @@ def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
     ("algorithm", "kind", "decision"),
     [
         ("fem", QuerySelection, lambda selection, *given: 2 * int(selection._held[0])),
-        ("sepfem", QuerySelection, lambda selection, *given: 2 * int(selection._held[-1])),
-        ("dqrs", KeptQueries, lambda kept, distances, source: distances // SIZE % 2 == 0),
+        ("fem", QuerySelection, lambda selection, *given: 2 * int(selection._held[-1])),
         *(
             (name, ScriptedNoise, lambda noise, counts, scale: counts + (counts > SIZE - 1))
             for name in MEASURED
@@ -639,7 +610,7 @@ def written_tables(folder: Path, relation: NeighbouringRelation) -> Iterator[tup
 
 ASKED: dict[str, dict[str, Any]] = {
     "dualquery": {"epsilon": 500.0, "rounds": 6, "draws": 4, "step": "0.3", "work": 5},
-    **{name: {"epsilon": 500.0, "rounds": 5, "draws": 4, "work": 5} for name in ("fem", "sepfem", "dqrs")},
+    "fem": {"epsilon": 500.0, "rounds": 5, "draws": 4, "work": 5},
     NOISE: {"epsilon": 5.0},
     PROJECTION: {"epsilon": 5.0, "records": 20, "measure": COUNTS},
     SELECTED: {"algorithm": PROJECTION, "epsilon": 5.0, "records": 20, "selections": 2},

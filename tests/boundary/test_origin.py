@@ -90,7 +90,7 @@ def test_every_type_of_the_transcript_that_says_what_it_cost_is_a_released_one()
 
 
 def test_each_of_them_is_constructed_by_a_curator() -> None:
-    """And found there: FEM's selections and the queries of DQRS as well as those of DualQuery."""
+    """And found there: FEM's selections as well as the queries of DualQuery."""
     found = {
         file.path: {place.split(": ")[1] for place in constructions(file.tree)} & RELEASED
         for file in FILES

@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.fem.plan import FEM_ALGORITHMS
 from dpopt.algorithms.run_release import run_release
 from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
@@ -27,21 +24,24 @@ from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSys
 from tests.tiny_jobs import plan_of
 from tests.tiny_runs import bits_schema, dataset_of
 
-ALGORITHMS = (*FEM_ALGORITHMS, "dqrs", "smalldb")
+ALGORITHMS = ("dualquery", "fem", "smalldb")
 ROUNDS, EACH, RECORDS = 6, 5, 7
 BITS = bits_schema(3)
 
 
 def job(algorithm: str) -> Job:
-    """Return the public inputs of a small run; the last rounds of DQRS keep queries."""
+    """Return the public inputs of a small run."""
     if algorithm == "smalldb":
         budget = Budget(1.0, 0.0, None, Accountant.PURE)
         small = plan_of("smalldb", selection_range=Decimal("0.9"), size=RECORDS, budget=budget)
         return Job(small, BITS, parse_workload("marginals:2", BITS), {}, {})
-    own: dict[str, Any] = {"records": EACH, "selection_range": Decimal("1.5")}
-    if algorithm == "dqrs":
-        own = {"draws": EACH, "step": Decimal(3), "margin": Decimal(2), "attributes": len(SCHEMA)}
-    return Job(plan_of(algorithm, rounds=ROUNDS, size=RECORDS, **own), SCHEMA, workload(), {}, {})
+    if algorithm == "dualquery":
+        drawn = plan_of(
+            algorithm, rounds=ROUNDS, size=RECORDS, draws=EACH, step=Decimal(3), attributes=len(SCHEMA)
+        )
+        return Job(drawn, SCHEMA, workload(), {}, {})
+    fem = plan_of(algorithm, rounds=ROUNDS, size=RECORDS, records=EACH, selection_range=Decimal("1.5"))
+    return Job(fem, SCHEMA, workload(), {}, {})
 
 
 def table(algorithm: str) -> PrivateDataset:
@@ -81,26 +81,8 @@ def test_a_run_is_a_function_of_the_bytes_of_the_operating_system(
     assert one == same
     assert one["transcript.jsonl"] != other["transcript.jsonl"]
     # A selection and a fresh draw take two words, more where points are rejected.
-    draws = {"dqrs": EACH, "smalldb": 0}.get(algorithm, ROUNDS)
+    draws = {"dualquery": ROUNDS * EACH, "smalldb": 0}.get(algorithm, ROUNDS)
     assert given[0] == given[1] >= max(1, 16 * draws)
-
-
-def test_a_round_of_dqrs_reads_a_word_for_each_query_that_it_may_keep(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """With words that keep every query, the rounds that keep queries read nothing else."""
-    charges = job("dqrs").plan.charges()
-    fresh = sum(charge.kind is ChargeKind.BOUNDED_RANGE for charge in charges)
-    assert 0 < fresh < ROUNDS
-    asked: list[int] = []
-
-    def zeros(count: int) -> bytes:
-        asked.append(count)
-        return bytes(count)
-
-    monkeypatch.setattr("os.urandom", zeros)
-    run_release(dataset(RECORDS), job("dqrs"), None)
-    assert asked == [16 * EACH] * fresh + [8 * EACH] * (ROUNDS - fresh)
 
 
 UNTRUSTED: dict[str, Sources] = {
@@ -109,7 +91,7 @@ UNTRUSTED: dict[str, Sources] = {
     "seeded words that call themselves private": Sources(words=ClaimingWords(1)),
     "words of another kind": Sources(words=ClaimingSystemWords()),
 }
-UNTRUSTED_OF_DQRS: dict[str, Sources] = {
+UNTRUSTED_OF_DUALQUERY: dict[str, Sources] = {
     "seeded sampler": Sources(sampler=ExactSampler(SeededWords(1))),
     "seeded sampler beside the system's words": Sources(
         sampler=ExactSampler(SeededWords(1)), words=SystemWords()
@@ -125,10 +107,10 @@ UNTRUSTED_OF_DQRS: dict[str, Sources] = {
 @pytest.mark.parametrize(
     ("algorithm", "source"),
     [(algorithm, source) for algorithm in ALGORITHMS for source in UNTRUSTED]
-    + [("dqrs", source) for source in UNTRUSTED_OF_DQRS],
+    + [("dualquery", source) for source in UNTRUSTED_OF_DUALQUERY],
 )
 def test_draws_from_anywhere_else_mark_ledger_and_statement(algorithm: str, source: str) -> None:
-    sources = (UNTRUSTED | UNTRUSTED_OF_DQRS)[source]
+    sources = (UNTRUSTED | UNTRUSTED_OF_DUALQUERY)[source]
     made = run_release(table(algorithm), job(algorithm), None, sources=sources)
     assert not made.ledger.is_private
     assert made.statement["privacy"]["private"] is False

@@ -10,7 +10,6 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import TranscriptError
 from tests.boundary.defects.counting import COUNTING
-from tests.boundary.defects.dqrs import DQRS
 from tests.boundary.defects.dualquery import DUALQUERY
 from tests.boundary.defects.engines import ENGINES
 from tests.boundary.defects.fem import FEM
@@ -24,7 +23,6 @@ from tests.boundary.planted import Check, Plant, cases, checks
 
 MECHANISMS = {
     "dualquery": DUALQUERY,
-    "dqrs": DQRS,
     "fem": FEM,
     "measuring": MEASURING,
     "multiplicative weights": MULTIPLICATIVE,

@@ -71,12 +71,11 @@ def test_every_command_that_takes_a_budget_is_tried() -> None:
 
 
 @pytest.mark.usefixtures("_inputs")
-@pytest.mark.parametrize("algorithm", ["dualquery", "dqrs"])
 @pytest.mark.parametrize("budget", [["--epsilon", 1000, "--delta", 1e-9], ["--rho", 100]])
-def test_rounds_do_not_grow_with_the_budget_without_end(algorithm: str, budget: list[object]) -> None:
+def test_rounds_do_not_grow_with_the_budget_without_end(budget: list[object]) -> None:
     found = json.loads(
         succeed("plan", "--schema", "schema.json", "--workload", "marginals:2", "--n", 10**9, "--no-predict",
-                "--algorithm", algorithm, *budget, "--json")
+                "--algorithm", "dualquery", *budget, "--json")
     )  # fmt: skip
     plan = found["plan"]
     assert plan["rounds"] <= 5_000

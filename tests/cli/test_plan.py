@@ -181,22 +181,6 @@ def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> N
     assert f"epsilon = 1 needs n = {found['accountants'][3]['size_needed']:,}" in text
 
 
-def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
-    public: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dpopt.algorithms.dualquery import simulation
-    from dpopt.algorithms.prediction import PredictedError
-
-    monkeypatch.setattr(
-        simulation, "predict_error", lambda plan, workload, runs, density: PredictedError(0.5, 0.1, runs, 1)
-    )
-
-    result = call("plan", *public, *SMALL, "--plan-by", "simulation", "--json", "--details")
-    assert result.exit_code == 0
-    assert "simulating candidate 1 of 12" in result.stderr.splitlines()
-    assert json.loads(result.stdout)["plan"]["chosen_by"].startswith("least simulated largest error")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -215,7 +199,7 @@ def test_the_candidates_of_a_simulation_are_reported_on_standard_error(
         ),
         ("--n 9 --rho 1 --accountant renyi", "--accountant is one of pure, theorem, per-round"),
         ("--n 9 --rho 1 --neighbours swap", "--neighbours is one of replace, add-remove"),
-        ("--n 9 --rho 1 --algorithm dualquery --plan-by luck", "--plan-by is one of rule, simulation, bound"),
+        ("--n 9 --rho 1 --algorithm dualquery --plan-by luck", "--plan-by is one of rule, bound"),
         ("--n 9 --rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
         ("--n 9 --rho 1 --algorithm dualqury", "(did you mean 'dualquery'?)"),
         ("--n 9 --rho 1 --density 1", "--density is the public share of ones in the table"),

@@ -29,9 +29,7 @@ SCHEMA = {
 }
 RELEASES: dict[str, tuple[object, ...]] = {
     "dualquery": ("--rounds", 6, "--draws", 20, "--n0", ROWS),
-    "dqrs": ("--rounds", 2, "--step", 8, "--n0", ROWS),
     "fem": ("--rounds", 4, "--n0", ROWS),
-    "sepfem": ("--rounds", 4, "--n0", ROWS),
     "projection": ("--measure", "counts", "--rows", 50),
     "adaptive": ("--algorithm", "projection", "--measure", "selected", "--rows", 50),
     "noise": (),

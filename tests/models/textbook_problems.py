@@ -206,7 +206,7 @@ def perturbed_responses() -> list[Problem]:
     found = []
     for seed, weights in enumerate(([2, -1], [3, 3], [-2, 1])):
         selected = selected_so_far(SIZES, TWO, np.array(weights), EVERYTHING)
-        shaken = perturbations(selected, drawn(selected, seed), 1.0, signed=True)
+        shaken = perturbations(selected, drawn(selected, seed), 1.0)
         rewards = np.maximum(whole_rewards(selected, shaken, 0) / UNITS, -1e3)
         problem = perturbed_problem(selected, shaken, 0)
         record = get_solver("cp-sat").solve(problem, hint=shaken.hints[0].copy()).require_solution()

@@ -278,7 +278,6 @@ def test_parameters_are_not_tuned_on_the_private_table(tmp_path: Path) -> None:
             SCHEMA,
             parse_workload("marginals:1", SCHEMA),
             out=folder,
-            plan_by="simulation",
             **settings(rounds=None, draws=None, step=None, epsilon=1000.0, accountant="zcdp"),
         )
         plans.append((folder / "plan.json").read_bytes())

@@ -217,13 +217,9 @@ def reweight(
 
     Raises ProgramError if the release is too large for the solver, or it finds no weights.
 
-    Raises PlanError if the plan is not DualQuery's (queries that DQRS keeps are no independent draws), or there are more than
+    Raises PlanError if the plan is not DualQuery's, or there are more than
     3,000 rounds or 2e9 answers of a round's record to a query.
     """
-    if plan.keeps_draws:
-        raise PlanError(
-            f"records of {plan.algorithm} are not re-weighted: its queries are no independent draws of one distribution"
-        )
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
     if len(rounds) * len(clauses) > MOST_ANSWERS:

@@ -1,10 +1,10 @@
-"""DualQuery and DQRS: from a budget to a plan, and from drawn queries to records.
+"""DualQuery: from a budget to a plan, and from drawn queries to records.
 
-Source: Gaboardi et al. 2014 (DualQuery); Vietri et al. 2020 (DQRS).
+Source: Gaboardi et al. 2014.
 
 | file | what it holds |
 |---|---|
-| plan.py, planning.py | the plan, and the way to it from a budget; DQRS, which draws fewer queries anew |
+| plan.py, planning.py | the plan, and the way to it from a budget |
 | accuracy.py | what a plan promises, and what bounds on the rounds prove of a run |
 | simulation.py | what a plan is predicted to do, on wide tables too |
 | driver.py | the rounds, played or read again; what they certify |

@@ -69,9 +69,9 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
     Returns
     -------
     dict or None
-        None if no round was played, or under dqrs: the theorem needs fresh draws in every round.
+        None if no round was played.
     """
-    if not gaps or DualQueryPlan.of(job.plan).keeps_draws:
+    if not gaps:
         return None
     proven = [gap.proven for gap in gaps]
     reported = [gap.by_any_word for gap in gaps]

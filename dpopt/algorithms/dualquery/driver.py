@@ -1,4 +1,4 @@
-"""DualQuery and DQRS: the driver, in the paper's order.
+"""DualQuery: the driver, in the paper's order.
 
 Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Algorithm 1, with the sign that makes the game converge (the data
 player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
@@ -18,12 +18,12 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.accuracy import dualquery_sections
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import TranscriptError
 from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
 from dpopt.models.best_responses.presolved import SETTLED
-from dpopt.private.curators.dualquery_curator import Curator, DqrsCurator
+from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits, SolveResult, Termination
@@ -230,14 +230,10 @@ def _drawn(
     """
     charge = charges[number - 1]
 
-    def remember(sampled: SampledQueries) -> None:
-        if walk.plays:
-            walk.curator.remember(sampled)
-
     def draw(again: bool) -> SampledQueries:  # noqa: FBT001
         return walk.curator.complete_draw() if again else walk.curator.draw_queries(plan.draws)
 
-    sampled = walk.draw(DRAW, charge, draw, round=number, on_file=remember)
+    sampled = walk.draw(DRAW, charge, draw, round=number)
     while sampled is None and number < len(charges):
         last = len(charges)
         given_up = charges.pop()
@@ -247,7 +243,7 @@ def _drawn(
                 return walk.curator.complete_draw()
             return walk.curator.repeat_draw(plan.draws, given_up_round=last, given_up=given_up)
 
-        sampled = walk.draw(DRAW, charge, repeat, round=number, given_up=(last, given_up), on_file=remember)
+        sampled = walk.draw(DRAW, charge, repeat, round=number, given_up=(last, given_up))
     return sampled
 
 
@@ -287,7 +283,7 @@ def prepare(run: Run) -> Prepared:
 
 
 def open_door(run: Run, ledger: Ledger) -> Curator:
-    """Return the private side of DualQuery, or of DQRS."""
+    """Return the private side of DualQuery."""
     job, sources, plan = run.job, run.sources, DualQueryPlan.of(run.job.plan)
     given: dict[str, Any] = {
         "size": plan.size,
@@ -299,9 +295,6 @@ def open_door(run: Run, ledger: Ledger) -> Curator:
         "progress": run.progress.share,
     }
     with stage(run.progress, "counting exact answers"):
-        if plan.keeps_draws:
-            given |= {"margin": DqrsPlan.of(plan).margin, "words": sources.words}
-            return DqrsCurator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
         return Curator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
 
 

@@ -10,14 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.dqrs import LARGEST_REUSE_STEP, dqrs_charges
 from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.options import DQRS
 from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.releases.plan import (
@@ -74,7 +71,6 @@ class DualQueryPlan(Plan):
     """
 
     algorithm: ClassVar[str] = ALGORITHM  # type: ignore[misc]  # one for all plans of the class
-    keeps_draws: ClassVar[bool] = False  # queries of a round may stay in the next
     rounds: int
     draws: int
     step: Decimal
@@ -149,53 +145,3 @@ def log_universe(schema: Schema, encoding: Encoding) -> float:
     terms = zip(sizes.tolist(), counts.tolist(), strict=True)
     # Exact sums, rounded once at the end: what `math.fsum` over all attributes gives, without a loop over them.
     return float(sum((Fraction(log(size)) * count for size, count in terms), Fraction(0)))
-
-
-MARGIN_SHARE = Decimal("0.1")
-"""c over eta: large enough that the outcome "drawn again" reveals little, small enough that most queries are kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class DqrsPlan(DualQueryPlan):
-    """Parameters of a DQRS run.
-
-    Attributes
-    ----------
-    margin : Decimal
-        c, above 0: a query is kept with probability exp(eta (A - 1) - c). A tenth of the step if left at 0.
-    others :
-        As in `DualQueryPlan`.
-
-    Raises PlanError as `DualQueryPlan`; a step above 8, a margin out of range, or an accountant other than zcdp.
-    """
-
-    algorithm: ClassVar[str] = DQRS.algorithm  # type: ignore[misc]
-    keeps_draws: ClassVar[bool] = True
-    margin: Decimal = Decimal(0)
-
-    def __post_init__(self) -> None:
-        DualQueryPlan.__post_init__(self)
-        if self.margin == 0:
-            object.__setattr__(self, "margin", self.step * MARGIN_SHARE)
-        if self.step > Decimal(LARGEST_REUSE_STEP):
-            raise PlanError(
-                f"the step eta = {self.step} is too large for dqrs, which keeps queries only at small steps "
-                f"(at most {LARGEST_REUSE_STEP:g}); take a smaller one, or dualquery"
-            )
-        if not self.margin.is_finite() or not Decimal("1e-9") <= self.margin <= Decimal(LARGEST_REUSE_STEP):
-            raise PlanError(
-                f"the margin c must be from 1e-9 to {LARGEST_REUSE_STEP:g}, found {self.margin}; a tenth of eta is usual"
-            )
-        if self.budget.accountant is not Accountant.ZCDP:
-            raise PlanError(
-                f"dqrs is accounted for by zcdp alone, found {self.budget.accountant.value!r}; "
-                "use --accountant zcdp, or dualquery"
-            )
-
-    def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
-        played = dqrs_charges(
-            self.rounds, self.draws, float(self.step), float(self.margin), self.size, self.relation
-        )
-        measured = self.one_way_charge()
-        return played if measured is None else (measured, *played)

@@ -9,16 +9,13 @@ from functools import partial
 from math import log, sqrt
 from typing import Any
 
-import numpy as np
-
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.dqrs import round_rhos
 from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, largest_rounds
 from dpopt.accounting.measurements import one_way_scale
 from dpopt.algorithms.dualquery.accuracy import proven_error
-from dpopt.algorithms.dualquery.plan import DqrsPlan, DualQueryPlan, OneWayMeasurement, log_universe
-from dpopt.algorithms.options import DQRS, DrawnOptions, DualQuery, PlanRequest
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement, log_universe
+from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import (
@@ -32,8 +29,7 @@ ONE_WAY_SHARE = 0.05
 DEFAULT_STEP = Decimal("1.4")
 SPARSE_STEP = Decimal("2.5")
 DENSE_STEP = Decimal("0.4")
-DEFAULT_DQRS_STEP = Decimal("0.7")
-_ROUNDS_PER_DRAW, _DQRS_ROUNDS_PER_DRAW = 3.63, 5.9
+_ROUNDS_PER_DRAW = 3.63
 _USUAL_WIDTH, _LEAST_WIDTH_FACTOR = 24, 0.15
 _SPARSE_ROUNDS_PER_DRAW, _LEAST_SPARSE_DRAWS = 30, 10
 _SPARSE_DRAWS_PER_DENSITY, _ENOUGH_SPARSE_ROUNDS = 35, 30
@@ -42,7 +38,6 @@ LARGEST_SPARSE_DENSITY = 0.1
 _LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
 _ENOUGH_ROUNDS = 20_000
-MOST_DQRS_ROUNDS = 5_000
 RULE_ROUNDS, RULE_DRAWS_IN_ALL = 5_000, 25_000_000
 """The most rounds, and draws in all of them, that a rule plans however large the budget is. More take hours and gain little: on
 public populations of 4 and 14 attributes the largest error is .0006 and .0025 after 2,000 rounds. Who wants more names them."""
@@ -200,8 +195,8 @@ def largest_number(allowed: Callable[[int], bool], most: int) -> int:
     return low
 
 
-def base_fields(request: PlanRequest[DrawnOptions], attributes: int) -> dict[str, Any]:
-    """Return the fields of a plan of one round and one draw that a request gives to both DualQuery and DQRS."""
+def base_fields(request: PlanRequest[DualQuery], attributes: int) -> dict[str, Any]:
+    """Return the fields of a plan of one round and one draw that a request gives."""
     asked = request.options
     estimated = asked.free_attributes == FreeAttributes.ESTIMATED.value
     return {
@@ -222,7 +217,7 @@ def base_fields(request: PlanRequest[DrawnOptions], attributes: int) -> dict[str
     }
 
 
-def one_way_measurement(request: PlanRequest[DrawnOptions], attributes: int) -> OneWayMeasurement:
+def one_way_measurement(request: PlanRequest[DualQuery], attributes: int) -> OneWayMeasurement:
     """Give one-way marginals a twentieth of the budget: of rho under zCDP, of epsilon elsewhere."""
     budget, gaussian = request.budget, request.budget.accountant is Accountant.ZCDP
     amount = budget.amount / (budget.group**2 if gaussian else budget.group)
@@ -264,10 +259,7 @@ def make_plan(request: PlanRequest[DualQuery], workload: Workload) -> DualQueryP
         return fit.checked(base, *chosen, f"{open_numbers[0]} as large as the budget allows, the rest given")
     if asked.plan_by == PlanBy.BOUND.value:
         return fit.checked(base, *_least_bound(fit, request, workload), "least proven bound")
-    by_rule = fit.by_rule(rounds, draws, step)
-    if asked.plan_by == PlanBy.RULE.value:
-        return fit.checked(base, *by_rule, _rule(request, workload))
-    return _best_simulated(fit, base, by_rule, request, workload)
+    return fit.checked(base, *fit.by_rule(rounds, draws, step), _rule(request, workload))
 
 
 def _dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | None:
@@ -327,40 +319,6 @@ def _draws_below(bound: Callable[[int], float], error: float) -> int:
     return 1 + largest_number(lambda draws: bound(draws) >= error, MOST_DRAWS)
 
 
-def _best_simulated(
-    fit: BudgetFit,
-    base: DualQueryPlan,
-    by_rule: tuple[int, int, Decimal],
-    request: PlanRequest[DualQuery],
-    workload: Workload,
-) -> DualQueryPlan:
-    """Return the plan with the least simulated largest error among variations of the rule."""
-    from dpopt.algorithms.dualquery.simulation import predict_error
-
-    steps = [DEFAULT_STEP, Decimal("0.7"), Decimal(1), Decimal(2)]
-    if is_sparse(request):
-        steps = [DEFAULT_STEP, SPARSE_STEP, Decimal(4)]
-    elif _dense_draws(request, workload) is not None:
-        steps = [Decimal("0.2"), DENSE_STEP, Decimal("0.8")]
-    given_rounds, given_draws, given_step = request.options.numbers
-    steps = [given_step] if given_step else steps
-    variations = {by_rule}
-    for step in steps:
-        for scale in (0.6, 1.0, 1.6):
-            variations.add(fit.by_rule(given_rounds, given_draws, step, scale=scale))
-    fit.checked(base, *by_rule, "rule")  # refuses with the numbers if even the rule finds no plan
-    plans = [
-        fit.checked(base, *numbers, "least simulated largest error on public synthetic data")
-        for numbers in sorted(variations)
-        if fit.covers(*numbers)
-    ]
-    errors = []
-    for number, plan in enumerate(plans, start=1):
-        request.on_candidate(number, len(plans))
-        errors.append(predict_error(plan, workload, runs=2, density=request.density).max_error)
-    return plans[errors.index(min(errors))]
-
-
 def proven_of_plan(plan: DualQueryPlan, workload: Workload) -> dict[str, Any]:
     """Return what is proven of the errors of a plan beforehand, as a JSON object."""
     return proven_error(
@@ -372,63 +330,6 @@ def proven_of_plan(plan: DualQueryPlan, workload: Workload) -> dict[str, Any]:
     ).to_json()
 
 
-def make_dqrs_plan(request: PlanRequest[DQRS], workload: Workload) -> DqrsPlan:
-    """Return a DQRS plan that the budget covers; only public values are read.
-
-    Rule, where rounds and draws are open: eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d) for d attributes (the factor at least 0.15),
-    as many draws as the budget covers. Set on public random populations of 12 to 20 attributes.
-
-    Raises PlanError if the numbers that the user fixed cost more than the budget, or the budget is too small for two rounds.
-    """
-    attributes = len(workload.schema)
-    asked = request.options
-    given_rounds, given_draws, step = asked.numbers
-    base = DqrsPlan(**{**base_fields(request, attributes), "step": step or DEFAULT_DQRS_STEP})
-    rho = _rho_left(base)
-    # Per draw, what T rounds cost together.
-    costs = np.cumsum(
-        round_rhos(
-            given_rounds or MOST_DQRS_ROUNDS, float(base.step), float(base.margin), base.size, base.relation
-        )
-    )
-    rounds, draws = given_rounds, given_draws
-    if rounds is None and draws is None:
-        factor = _DQRS_ROUNDS_PER_DRAW * max(_LEAST_WIDTH_FACTOR, min(1.0, _USUAL_WIDTH / attributes))
-        draws = largest_number(
-            lambda s: (
-                factor * s ** (5 / 3) <= RULE_DRAWS_IN_ALL
-                and int(np.searchsorted(costs * s, rho, side="right")) >= factor * s ** (2 / 3)
-            ),
-            MOST_DRAWS,
-        )
-        draws = max(1, draws)
-    if rounds is None and draws is not None:
-        covered = int(np.searchsorted(costs * draws, rho, side="right"))
-        rounds = max(1, min(covered, RULE_DRAWS_IN_ALL // draws))
-    if rounds is not None and draws is None:
-        most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
-        draws = max(1, min(most, int(rho / max(float(costs[rounds - 1]), 1e-300))))
-    chosen_by = "given" if given_rounds and given_draws else "rule eta = 0.7, T = 5.9 s^(2/3) min(1, 24/d)"
-    return _covered(replace(base, rounds=rounds or 1, draws=draws or 1, chosen_by=chosen_by), request)
-
-
-def _covered(plan: DqrsPlan, request: PlanRequest[DQRS]) -> DqrsPlan:
-    """Return the plan, with the last rounds or draws left out that rounding of the sums made too many."""
-    if plan.rounds < 2 and request.options.rounds is None:
-        raise PlanError(
-            f"{plan.budget.describe()} is too small for two rounds on n = {plan.size:,} records. Raise the budget"
-        )
-    for fewer in range(3):
-        tried = plan
-        if request.options.rounds is None and plan.rounds > fewer:
-            tried = replace(plan, rounds=plan.rounds - fewer)
-        elif request.options.draws is None and plan.draws > fewer:
-            tried = replace(plan, draws=plan.draws - fewer)
-        if plan.budget.allows(tried.charges()):
-            return tried
-    raise _beyond(plan, "--rounds, --draws")
-
-
 def _beyond(plan: DualQueryPlan, options: str) -> PlanError:
     """Return the refusal of numbers that cost more than the budget."""
     spent = plan.budget.spent(plan.charges())
@@ -437,11 +338,3 @@ def _beyond(plan: DualQueryPlan, options: str) -> PlanError:
         f"{spent.delta:g} (rho = {spent.rho:.6g}) under {plan.relation.describe()}, more than {plan.budget.describe()}. "
         f"Leave one of {options} out and it is fitted to the budget"
     )
-
-
-def _rho_left(base: DqrsPlan) -> float:
-    """Return the rho that is left for the rounds."""
-    budget = base.budget
-    measured = base.one_way_charge()
-    left = budget.amount - budget.spent([] if measured is None else [measured]).rho
-    return left / budget.group**2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,8 +155,7 @@ def predict_error(
     The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads of more
     than 200,000 queries are represented by a public random part, and the best responses are searched with less effort, which
     changes the errors by a few per cent. Cells of marginals are simulated up to a million. Beyond that, where a run hardly
-    sees any cell twice, its records are taken to be about as good as so many random records of the population. DQRS is
-    predicted as DualQuery with the same rounds, draws and step: it draws from the same weights.
+    sees any cell twice, its records are taken to be about as good as so many random records of the population.
 
     Tables of zeros and ones (`Schema.binary`, or any with a declared `density`) have a population of their own: a
     distribution on the attributes that the simulated queries name, so that half a million attributes are simulated as well
@@ -193,20 +192,17 @@ def predict_error(
     if workload.marginals is None and len(workload) > MOST_QUERIES:
         stated = {"simulated_part_of": workload.fingerprint}
         part = Workload(workload.schema, _part(workload.clauses, MOST_QUERIES), stated)
-    own = {one.name: getattr(plan, one.name) for one in fields(DualQueryPlan)}  # without what DQRS adds
-    played = DualQueryPlan(
-        **own
-        | {
-            "rounds": simulated_rounds(plan),
-            "size": ROWS,
-            "relation": NeighbouringRelation.REPLACE_ONE,
-            "budget": AMPLE_PURE,
-            "free_attributes": _simulated_rule(plan),
-            "one_way": None,
-            "solver": "local-search",
-            "work": SWEEPS,
-            "seconds": None,
-        }
+    played = replace(
+        plan,
+        rounds=simulated_rounds(plan),
+        size=ROWS,
+        relation=NeighbouringRelation.REPLACE_ONE,
+        budget=AMPLE_PURE,
+        free_attributes=_simulated_rule(plan),
+        one_way=None,
+        solver="local-search",
+        work=SWEEPS,
+        seconds=None,
     )
     progress = _Rounds(on_round)
     return mean_of_runs(

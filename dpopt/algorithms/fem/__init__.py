@@ -1,4 +1,4 @@
-"""FEM and sepFEM: records that answer selected queries best, once a public perturbation is added.
+"""FEM: records that answer selected queries best, once a public perturbation is added.
 
 Source: Vietri et al. 2020.
 

@@ -1,4 +1,4 @@
-"""FEM and sepFEM: the driver.
+"""FEM: the driver.
 
 Each round makes s records, the best responses to the queries selected so far under s random perturbations (follow the
 perturbed leader), and the exponential mechanism selects a query that they answer badly. The last batches are released.
@@ -21,7 +21,6 @@ from dpopt.algorithms.dualquery import driver as dualquery
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.algorithms.measured.plan import domains_of
-from dpopt.algorithms.options import SepFEM
 from dpopt.algorithms.prediction import AMPLE, ROWS
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
@@ -148,7 +147,6 @@ def play(job: Job, walk: Walk[FemCurator], prepared: dualquery.Prepared | None) 
         limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
         records=plan.records,
         scale=plan.scale,
-        signed=plan.algorithm == SepFEM.algorithm,
         rules=job.record_rules(),
         feasible=feasible,
     )

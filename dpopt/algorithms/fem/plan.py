@@ -1,4 +1,4 @@
-"""The plan of a FEM or sepFEM run, and how one is made from a budget."""
+"""The plan of a FEM run, and how one is made from a budget."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import fem_charges, selection_charge
-from dpopt.algorithms.options import FEM, PlanRequest, SepFEM
+from dpopt.algorithms.options import FEM, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import Plan
 
-FEM_ALGORITHMS = (FEM.algorithm, SepFEM.algorithm)
 DEFAULT_RECORDS = 100
 DEFAULT_SWEEPS = 100
 """Sweeps of the local search per perturbed problem; more change the errors by a few per cent at most."""
@@ -28,7 +27,7 @@ _LARGEST_RANGE = Decimal(1_000)
 _DIGITS = 6
 _ROUNDS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 360)
 _SELECTION_LOSS = 4.0
-_SCALES = {FEM.algorithm: 0.2, SepFEM.algorithm: 0.06}
+_SCALE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class FemPlan(Plan):
     Attributes
     ----------
     algorithm : str
-        "fem" (exponential perturbations) or "sepfem" (Laplace).
+        "fem".
     rounds : int
         Number T of selections. T + 1 batches of records are made: one before each, one after the last.
     records : int
@@ -73,8 +72,8 @@ class FemPlan(Plan):
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
-        if self.algorithm not in FEM_ALGORITHMS:
-            raise PlanError(f"expected one of {', '.join(FEM_ALGORITHMS)}, found {self.algorithm!r}")
+        if self.algorithm != FEM.algorithm:
+            raise PlanError(f"expected {FEM.algorithm}, found {self.algorithm!r}")
         self.settle(
             rounds=("the number of rounds", MOST_ROUNDS),
             records=("the number of records per round", MOST_RECORDS),
@@ -100,7 +99,7 @@ class FemPlan(Plan):
 def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
     """Return a plan that the budget covers; only public values are read.
 
-    Rule: s = 100 records per round; lambda = 0.2 sqrt(T) (sepfem: 0.06); the second half of the batches is released; eps0 is
+    Rule: s = 100 records per round; lambda = 0.2 sqrt(T); the second half of the batches is released; eps0 is
     the largest that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a selection,
     ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds leave. Set on
     public random populations.
@@ -120,7 +119,7 @@ def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
         rounds=rounds,
         records=asked.draws or DEFAULT_RECORDS,
         selection_range=range_,
-        scale=round(_SCALES[algorithm] * sqrt(rounds), 3),
+        scale=round(_SCALE * sqrt(rounds), 3),
         kept_from=rounds // 2 + 1,
         size=request.size,
         relation=request.relation,
@@ -129,7 +128,7 @@ def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
         work=DEFAULT_SWEEPS if asked.work is None and asked.time_limit is None else asked.work,
         seconds=asked.time_limit,
         seed=asked.seed,
-        chosen_by=f"rule lambda = {_SCALES[algorithm]} sqrt(T), half of the batches"
+        chosen_by=f"rule lambda = {_SCALE} sqrt(T), half of the batches"
         if asked.rounds is None
         else "rounds given",
     )

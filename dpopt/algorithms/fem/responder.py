@@ -62,8 +62,6 @@ class PerturbedResponder:
         s.
     scale : float
         lambda.
-    signed : bool
-        Whether perturbations are Laplace (sepFEM).
     rules, feasible :
         Hard rules on records, and a record that obeys them (None where there are none).
     """
@@ -76,7 +74,6 @@ class PerturbedResponder:
     limits: SolveLimits
     records: int
     scale: float
-    signed: bool
     rules: ThresholdCircuit = NO_RULES
     feasible: NDArray[np.int32] | None = None
     _clauses: dict[int, Clauses] = field(default_factory=dict, repr=False)
@@ -154,7 +151,7 @@ class PerturbedResponder:
         width = shared.codes.size + 2 * self.sizes.size
         stream = public_stream(self.limits.seed, f"perturbations of round {number}")
         drawn = uniforms(stream, self.records * width).reshape(self.records, width)
-        shaken = perturbations(shared, drawn, self.scale, signed=self.signed)
+        shaken = perturbations(shared, drawn, self.scale)
         if self.feasible is None:
             return shaken
         ruled = np.zeros(self.sizes.size, dtype=np.bool_)

@@ -91,7 +91,7 @@ def plan_line(plan: Mapping[str, Any]) -> str:
     """Return a plan in a sentence."""
     if "draws" in plan:
         return (
-            f"{'DualQuery' if plan['algorithm'] == 'dualquery' else 'DQRS'}: T = {plan['rounds']:,} rounds, "
+            f"DualQuery: T = {plan['rounds']:,} rounds, "
             f"s = {plan['draws']:,} draws each, step eta = {plan['step']} ({plan['chosen_by']})"
         )
     if "reach" in plan:

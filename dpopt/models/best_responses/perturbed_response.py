@@ -1,9 +1,8 @@
-"""The data player's perturbed best response in FEM and sepFEM: the record that answers the selected queries best, shaken.
+"""The data player's perturbed best response in FEM: the record that answers the selected queries best, shaken.
 
 Problem (models/perturbed_response, PR-1): maximize sum_j w_j q_j(x) + sum_a r[a, x_a] over records x, where w_j is how often
 base query j was selected minus how often its negation was, and r[a, v] is the random reward of value v of attribute a:
-FEM takes r = -sigma, sigma exponential with mean lambda; sepFEM takes r Laplace with scale lambda (the signed one-way queries
-are a separator set). All rewards are independent.
+r = -sigma, sigma exponential with mean lambda, all independent.
 
 As a `MaxCsp` (PR-2), rewards are clauses of one literal, in whole units of 1/1024 of a query. Values of an attribute that no
 selected query names differ in their rewards alone, so only the best of them can be optimal (PR-3): its reward, the largest
@@ -11,7 +10,7 @@ of k independent ones, is drawn at once by inverting the k-th power of the distr
 a problem names a few values of each attribute, however many there are. The best unnamed value is the hint's, and a solver
 that sees named values only gives it back (PR-4).
 
-Source: Vietri, Tian, Bun, Steinke and Wu 2020, sections 3 and 4 (FEM, sepFEM); Suggala and Netrapalli 2020.
+Source: Vietri, Tian, Bun, Steinke and Wu 2020, section 3 (FEM); Suggala and Netrapalli 2020.
 """
 
 from __future__ import annotations
@@ -141,9 +140,7 @@ class Perturbations:
     hints: NDArray[np.int32]
 
 
-def perturbations(
-    selected: SelectedSoFar, uniforms: NDArray[np.float64], scale: float, *, signed: bool
-) -> Perturbations:
+def perturbations(selected: SelectedSoFar, uniforms: NDArray[np.float64], scale: float) -> Perturbations:
     """Return the rewards of s perturbed best responses.
 
     Parameters
@@ -152,20 +149,17 @@ def perturbations(
     uniforms : (s, u + 2 d) float64
         Independent, uniform in [0, 1): one for each code that competes, two for each attribute.
     scale : float
-        lambda, in queries: the mean of sigma (FEM), the scale of the Laplace distribution (sepFEM).
-    signed : bool
-        Whether rewards are Laplace (sepFEM) or minus exponential (FEM).
+        lambda, in queries: the mean of sigma.
     """
     d, u = selected.sizes.size, selected.codes.size
     if uniforms.ndim != 2 or uniforms.shape[1] != u + 2 * d:
         raise ProgramError(f"uniforms have shape {uniforms.shape}, expected (s, {u + 2 * d})")
-    quantile = _laplace_quantile if signed else _exponential_quantile
     # 1 - uniform is in (0, 1]: neither logarithm is infinite.
     above = 1.0 - uniforms
-    rewards = quantile(np.log(above[:, :u])) * scale
+    rewards = np.log(above[:, :u]) * scale
     several = np.diff(selected.other_starts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        best = quantile(np.log(above[:, u : u + d]) / np.maximum(several, 1)) * scale
+        best = np.log(above[:, u : u + d]) / np.maximum(several, 1) * scale
     best[:, several == 0] = 0.0
     picked = (uniforms[:, u + d :] * several).astype(np.int64)
     place = selected.other_starts[:-1] + np.minimum(picked, np.maximum(several - 1, 0))
@@ -267,18 +261,6 @@ def perturbed_response(
 def constant(shaken: Perturbations, number: int) -> int:
     """Return the reward that every record of a program collects and the program leaves out, in units."""
     return int(shaken.best_others[number].sum())
-
-
-def _exponential_quantile(log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quantile of minus an exponential number of mean 1 at u: ln u."""
-    return log_u
-
-
-def _laplace_quantile(log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quantile of a Laplace number of scale 1 at u: ln 2u below a half, -ln 2(1 - u) above."""
-    lower = log_u + np.log(2.0)
-    rest = np.maximum(-np.expm1(log_u), 2.0**-54)  # u = 1 stands for the interval that it was rounded from
-    return np.where(lower < 0.0, lower, -np.log(2.0 * rest))
 
 
 def _whole(rewards: NDArray[np.float64]) -> NDArray[np.int64]:

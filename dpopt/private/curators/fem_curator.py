@@ -1,4 +1,4 @@
-"""The curator of FEM and sepFEM: selects, round by round, the query that synthetic records answer badly."""
+"""The curator of FEM: selects, round by round, the query that synthetic records answer badly."""
 
 from __future__ import annotations
 

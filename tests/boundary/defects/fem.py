@@ -1,8 +1,7 @@
-"""Planted defects of the private side of FEM and sepFEM."""
+"""Planted defects of the private side of FEM."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,7 +18,7 @@ from dpopt.accounting.selections import units_per_range
 from dpopt.algorithms.fem import plan as fem_plan
 from dpopt.algorithms.fem.plan import make_fem_plan
 from dpopt.algorithms.options import FEM as FEM_OPTIONS
-from dpopt.algorithms.options import PlanRequest, SepFEM
+from dpopt.algorithms.options import PlanRequest
 from dpopt.private.curators import fem_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.fem_curator import FemCurator
@@ -150,23 +149,13 @@ def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
         "rho": Budget(None, 1e-9, 0.02, Accountant.ZCDP),
         "epsilon": Budget(0.7, 0.0, None, Accountant.PURE),
     }
-    for kind in (FEM_OPTIONS, SepFEM):
-        for rounds in (None, 12):
-            for name, budget in budgets.items():
-                plan = make_fem_plan(PlanRequest(5_000, relation, budget, kind(rounds=rounds)), CELLS)
-                assert len(plan.charges()) == plan.rounds, "budget for another number of rounds"
-                range_ = float(plan.selection_range)
-                each = range_ / 0.7 if name == "epsilon" else range_**2 / 8 / 0.02
-                check_share(name, plan.rounds * each)
-
-
-def check_a_run_of_sepfem(relation: NeighbouringRelation) -> None:
-    """Other batches, of Laplace perturbations; the private side is the same, and costs what is charged at most."""
-    of_fem = FemGame.of(CELLS, rounds=1, records=3, range_="3", size=2, relation=relation)
-    of_sepfem = replace(of_fem, plan=replace(of_fem.plan, algorithm="sepfem"))
-    batches, others = (one.play(((0, 1), (1, 1)))[2] for one in (of_fem, of_sepfem))
-    assert [batch.records.tolist() for batch in batches] != [batch.records.tolist() for batch in others]
-    assert check_fem_game(of_sepfem) <= 1
+    for rounds in (None, 12):
+        for name, budget in budgets.items():
+            plan = make_fem_plan(PlanRequest(5_000, relation, budget, FEM_OPTIONS(rounds=rounds)), CELLS)
+            assert len(plan.charges()) == plan.rounds, "budget for another number of rounds"
+            range_ = float(plan.selection_range)
+            each = range_ / 0.7 if name == "epsilon" else range_**2 / 8 / 0.02
+            check_share(name, plan.rounds * each)
 
 
 def of_held_queries_alone(usual: Any, self: QuerySelection, held: Any, by: Any, source: Any) -> int:
@@ -226,7 +215,6 @@ FEM = Mechanism(
         check_order_of_events,
         check_nothing_is_drawn_unpaid,
         check_plans_keep_their_budget,
-        check_a_run_of_sepfem,
     ],
     {
         # Under replace-one: two queries that move apart are taken for one that moves.
