@@ -59,7 +59,7 @@ def checked(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        named, args, kwargs = function.__qualname__, plain(args), plain(kwargs)
+        named, (args, kwargs) = function.__qualname__, _plain_call(args, kwargs)
         if not any(
             one.annotation == "Any" for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD
         ):
@@ -103,7 +103,7 @@ def checked_constructor(kind: type) -> None:
 
     @functools.wraps(construct)
     def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
-        named, args, kwargs = type(self).__name__, plain(args), plain(kwargs)
+        named, (args, kwargs) = type(self).__name__, _plain_call(args, kwargs)
         if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
             refuse_unknown(named, kwargs, list(signature.parameters)[1:])
         try:
@@ -151,6 +151,11 @@ class Choice(enum.Enum, metaclass=_ChoiceType):
     Traceback (most recent call last):
     dpopt.errors.ChoiceError: Tea(): found 'blak'; expected one of green, black; did you mean black?
     """
+
+
+def _plain_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments as `plain` has each: an array itself stays one, since tables are arrays."""
+    return tuple(map(plain, args)), {name: plain(value) for name, value in kwargs.items()}
 
 
 def plain(value: Any) -> Any:

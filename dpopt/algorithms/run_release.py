@@ -182,7 +182,7 @@ class _Start:
         if isinstance(self.begun, Asked):
             return self._try_sizes(self.begun)
         check_size(self.dataset, self.begun.plan.relation, self.begun.plan.size)
-        self.begun.ledger(None)  # refuses a plan that costs more than its budget
+        self.begun.ledger(self.account)  # refuses a plan that costs more than its budget; nothing is paid yet
         return self._prepared(self.begun)
 
     def _prepared(self, job: Job) -> Any:

@@ -28,7 +28,15 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
     Examples
     --------
     >>> text = page(
-    ...     "draft.html", title="<b>", to_check=[], others=[], notes=[], reading=[], rows=0, file="d.json"
+    ...     "draft.html",
+    ...     title="<b>",
+    ...     to_check=[],
+    ...     others=[],
+    ...     notes=[],
+    ...     reading=[],
+    ...     rows=0,
+    ...     file="d.json",
+    ...     proposed=[],
     ... )
     >>> "<h1>&lt;b&gt;</h1>" in text
     True

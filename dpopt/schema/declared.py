@@ -30,9 +30,8 @@ def type_of(attribute: Attribute) -> str:
     Examples
     --------
     >>> import dpopt
-    >>> type_of(
-    ...     dpopt.Attribute("when", dpopt.AttributeKind.NUMERIC, edges=(0, 86400), date_format="%Y-%m-%d")
-    ... )
+    >>> days = {"edges": ("1970-01-01", "1970-02-01"), "date_format": "%Y-%m-%d"}
+    >>> type_of(dpopt.Attribute("when", dpopt.AttributeKind.NUMERIC, **days))
     'date'
     """
     return str(attribute_to_json(attribute)["type"])

@@ -42,9 +42,7 @@ DRIVERS = {
     "projection": "measured",
     "noise": "measured",
     "dualquery": "dualquery",
-    "dqrs": "dualquery",
     "fem": "fem",
-    "sepfem": "fem",
     "mwem": "multiplicative_weights",
     "pmw": "multiplicative_weights",
 }

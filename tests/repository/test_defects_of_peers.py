@@ -180,6 +180,7 @@ def test_the_epsilon_that_is_printed_is_that_of_the_theorem(
         SCHEMA,
         WORKLOAD,
         out=tmp_path / "out",
+        values_share=0,  # numbers within bins would be reserved besides
         **settings(neighbours=neighbours, n0=4 if neighbours == "add-remove" else None),
     )
     printed = json.loads((tmp_path / "out" / "release.json").read_text())["privacy"]
