@@ -11,7 +11,7 @@ from dpopt.arrays import freeze
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.queries.halfspaces.halfspaces import DIRECTION_UNIT, PointColumns, Projections, Scaling
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
+from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan, Prediction
 from tests.exact_counts_loss import AMPLE, ROWS, TinyTables, neighbours_of
 from tests.tiny_runs import ADD_REMOVE
 
@@ -64,11 +64,8 @@ def point_neighbours(relation: NeighbouringRelation) -> list[tuple[Table, Table]
     return neighbours_of(UNIVERSE, relation)
 
 
-def tiny_plan(
-    relation: NeighbouringRelation, *, gaussian: bool, measured: str = SIDES, size: int = ROWS
-) -> HalfspacePlan:
+def tiny_plan(relation: NeighbouringRelation, *, gaussian: bool, size: int = ROWS) -> HalfspacePlan:
     """Return a plan within an ample budget: two projections to the plane, two directions each."""
-    heights = (0, 1) if measured == ARCS else ()
     return HalfspacePlan(
         columns=COLUMNS,
         dimension=2,
@@ -76,12 +73,10 @@ def tiny_plan(
         directions=2,
         seed=3,
         copies=1,
-        measured=measured,
-        heights=heights,
         relation=relation,
         budget=AMPLE[gaussian],
         gaussian=gaussian,
-        scales=((3.0,) if relation is ADD_REMOVE else ()) + (5.0, 7.0)[: max(1, len(heights))],
+        scales=((3.0,) if relation is ADD_REMOVE else ()) + (5.0,),
         size=size,
         margin=0.5,
         prediction=Prediction(1.0, 1.0, 0.0, 1.0, 1, 1.0, 1),

@@ -1,16 +1,16 @@
 """Weights with which sides of known halfspaces add up to the side of another one: ridge regression over all directions.
 
-Problem. For a unit vector y and a margin gamma, with s_k(x) = sign <x, v_k> of N known normals v_k, and noise of covariance C
-on the released sums of s_k over n records,
+Problem. For a unit vector y and a margin gamma, with s_k(x) = sign <x, v_k> of N known normals v_k, and independent noise of
+variance C on each of the released sums of s_k over n records,
 
-    minimize over w    E_x (sum_k w_k s_k(x) - tau(<x, y>))^2 + w' C w / n^2
+    minimize over w    E_x (sum_k w_k s_k(x) - tau(<x, y>))^2 + C |w|^2 / n^2
 
 over x uniform on the sphere of R^d. tau is -1 below -r, 1 above r and a straight line between them: what happens at margins
 below gamma does not matter, and a step would ask for high frequencies that few halfspaces do not have. Uniform points seldom
 have large margins, where the fit may be off; so several r are taken, and combined for the margins from gamma to 1 by
 models/halfspace_debiasing. The solution for one r is
 
-    w = (K + C / n^2)^(-1) b(y),    K_kl = E s_k s_l = (2 / pi) arcsin <v_k, v_l>,    b_k = beta(angle of v_k and y).
+    w = (K + C / n^2 I)^(-1) b(y),    K_kl = E s_k s_l = (2 / pi) arcsin <v_k, v_l>,    b_k = beta(angle of v_k and y).
 
 K does not depend on y: one factorization serves all queries. All of it is public, and post-processing.
 
@@ -40,29 +40,23 @@ class SideRegression:
     ----------
     normals : (N, d) float64
         Unit vectors, or zero (of no use, and given the weight 0).
-    covariance : (h, h) float64
-        C / n^2 of each group of h halfspaces that stand side by side; groups are independent. N is a multiple of h.
+    variance : float
+        C / n^2, from 0 on.
     ramps : tuple of float
         r, each above 0; above 1 for a straight line.
     """
 
-    def __init__(
-        self, normals: NDArray[np.float64], covariance: NDArray[np.float64], ramps: tuple[float, ...]
-    ) -> None:
+    def __init__(self, normals: NDArray[np.float64], variance: float, ramps: tuple[float, ...]) -> None:
         number, dimension = normals.shape
-        group = len(covariance)
-        if covariance.shape != (group, group) or not group or number % group or not min(ramps) > 0.0:
+        if not 0.0 <= variance < np.inf or not min(ramps) > 0.0:
             raise ProgramError(
-                f"found {number} normals, a covariance of the shape {covariance.shape} and the ramps {ramps}; expected "
-                "groups of equal size, and ramps above 0"
+                f"found the variance {variance} and the ramps {ramps}; expected one from 0 on, and ramps above 0"
             )
         kernel = np.clip(normals @ normals.T, -1.0, 1.0)
         np.arcsin(kernel, out=kernel)
         kernel *= 2.0 / pi
-        for start in range(0, number, group):
-            kernel[start : start + group, start : start + group] += covariance
         used = (normals != 0).any(axis=1)
-        kernel[np.diag_indices(number)] = np.where(used, kernel.diagonal() + _RIDGE, 1.0)
+        kernel[np.diag_indices(number)] = np.where(used, kernel.diagonal() + variance + _RIDGE, 1.0)
         self._used = used
         self._factor = scipy.linalg.cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)
         self._normals = normals

@@ -1,4 +1,4 @@
-"""The combination of estimates from random projections whose worst bias is least; for one estimate, the best slope.
+"""The combination of estimates from random projections whose worst bias is least.
 
 Problem (models/halfspace_debiasing): an estimate from projections counts a record of margin at least gamma not as 1 or -1 but
 as a response r times that; r depends on the record. Of J estimates, with r_sj the responses for a record s of a set S and
@@ -92,25 +92,3 @@ def least_worst_combination(responses: NDArray[np.float64]) -> NDArray[np.float6
             break
         weights /= total
     return best
-
-
-def best_slope(responses: NDArray[np.float64], noise: float = 0.0) -> tuple[float, float]:
-    """Return a and E of the solution (HD-4).
-
-    Raises
-    ------
-    ProgramError
-        Numbers out of range.
-    """
-    _check(responses, noise)
-    low, high = float(responses.min()), float(responses.max())
-    if low <= 0.0 or noise >= low:
-        return 0.0, 1.0
-    return 2.0 / (low + high), (high - low) / (high + low)
-
-
-def _check(responses: NDArray[np.float64], noise: float) -> None:
-    if responses.ndim != 1 or not responses.size or not (np.abs(responses) <= 1.0 + 1e-9).all():
-        raise ProgramError("expected at least one response, each between -1 and 1")
-    if not 0.0 <= noise < np.inf:
-        raise ProgramError(f"found the noise {noise!r}; expected a number from 0 on")

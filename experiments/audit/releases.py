@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from typing import Any
 import numpy as np
 
 import dpopt
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.conversions import zcdp_rho
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.workloads.workload import Workload, workload_from_json
 from experiments.audit.bounds import Observation
 from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
@@ -166,18 +171,19 @@ def sanitizer(path: Path, asked: Asked) -> Released:
 
 def net(path: Path, asked: Asked) -> Released:
     """The net mechanism among two databases of one record."""
-    from dpopt.algorithms.small_database.net_release import select_from_net
+    from dpopt.accounting.selections import selection_charge
+    from dpopt.private.curators.net_curator import NetCurator
+    from dpopt.private.readers.read_table import read_table
+    from dpopt.transcript.journal import MemoryJournal
 
-    found = select_from_net(
-        path,
-        ONE_BIT,
-        one_query(),
-        [np.array([[0]]), np.array([[1]])],
-        epsilon=asked.epsilon,
-        neighbours=asked.relation,
-        n0=asked.size,
-    )
-    spent = found.ledger.spent()
+    relation, range_ = NeighbouringRelation(asked.relation), Decimal(str(asked.epsilon))
+    charge = selection_charge(1, range_, relation)
+    ledger = Ledger(Budget(charge.parameter, 0.0, None, Accountant.PURE), relation)
+    ledger.reserve([charge])
+    table, queries = read_table(path, ONE_BIT), one_query().queries
+    curator = NetCurator(table, queries, ledger, MemoryJournal(keep=False), size=SIZE, range_=range_)
+    found = curator.select_candidate([[0], [1]], records=1)
+    spent = ledger.spent()
     return Released(Observation((found.candidate,)), {"epsilon_by_accountant": {"pure": spent.epsilon}})
 
 

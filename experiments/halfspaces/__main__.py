@@ -19,7 +19,6 @@ from dpopt.accounting.measurements import amount_for
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.synopses.halfspaces.estimators import Estimator
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS
 from dpopt.synopses.halfspaces.planning import Shape, direct_error, plan_halfspaces, predicted
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from experiments.documents import circumstances, write_results
@@ -37,13 +36,10 @@ SHAPES = (
     Shape(2, 400, 4),
     Shape(3, 200, 8),
     Shape(4, 100, 16),
-    Shape(2, 400, 4, ARCS, (0,)),
     Shape(2, 50, 32),
-    Shape(2, 50, 32, ARCS, (0,)),
-    Shape(2, 50, 32, ARCS, (0, 1, 2, 3, 4, 5)),
     Shape(2, 600, 4),
 )
-QUICK = (Shape(2, 20, 4), Shape(2, 20, 4, ARCS, (0, 1, 2)))
+QUICK = (Shape(2, 20, 4), Shape(1, 20, 1))
 TURNS = 8
 
 
@@ -152,10 +148,7 @@ def _result(
 
 
 def _words(shape: Shape) -> str:
-    measured = "sides"
-    if shape.measured == ARCS:
-        measured = "bins" if len(shape.heights) == 1 else "tree of arcs"
-    return f"T = {shape.dimension}, m = {shape.number:,}, U = {2 * shape.directions}, {measured}"
+    return f"T = {shape.dimension}, m = {shape.number:,}, U = {2 * shape.directions}, sides"
 
 
 def markdown(results: list[Result]) -> Iterator[str]:

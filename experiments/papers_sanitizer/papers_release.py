@@ -19,9 +19,9 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import CRUDE, EXACT, SanitizerPlan
-from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import plan_summary
+from experiments.papers_sanitizer.best_degree import plan_symmetric
 from experiments.papers_sanitizer.disjunctions import (
     of_polynomial,
     of_summary,

@@ -19,7 +19,6 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import SIZE
 from dpopt.algorithms.release import resume
 from dpopt.algorithms.replay import replay
-from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.statement import stated_privacy
 from dpopt.errors import AccuracyWarning, BudgetError, DpoptWarning, PlanError
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
@@ -101,14 +100,6 @@ def test_a_release_of_one_file_measures_the_number_that_nobody_declared(name: st
     assert made.privacy["epsilon"] == budget.whole().epsilon
     if name != "sanitizer":  # holds its statement against its figures in a way of its own
         stated_privacy(made.privacy, plan)
-
-
-def test_a_selection_from_a_net_measures_it_too() -> None:
-    chosen = select_from_net(frame(), SCHEMA, "marginals:1", [np.zeros((2, 2), int)], epsilon=50)
-    first, second = chosen.ledger.entries
-    assert first.label == SIZE
-    assert chosen.ledger.spent().epsilon == pytest.approx(50, rel=1e-4)
-    assert second.parameter == pytest.approx(49.5, rel=1e-5)
 
 
 @pytest.mark.parametrize("accountant", ["zcdp", "gdp", "theorem", "pure"])

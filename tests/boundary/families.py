@@ -19,14 +19,14 @@ from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
 from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ListCounts
-from dpopt.private.measurements.halfspace_measurement import Arcs, Sides
+from dpopt.private.measurements.halfspace_measurement import Sides
+from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums
 from dpopt.private.measurements.wave_sums import WaveSums
 from dpopt.private.tables.bin_counts import ColumnCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.decision_lists.release_lists import release_lists
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan
 from dpopt.synopses.histograms.grids.release_grid import release_grid
@@ -368,30 +368,20 @@ LIST_FAMILY = Family(
 # Halfspaces: over points on canonical directions, across them and in kernels, with ties on every side.
 
 
-def arcs(height: int, scale: float, gaussian: bool) -> Arcs:
-    return Arcs(scale, gaussian, height)
-
-
-def release_of_points(measured: str) -> Released:
-    plan = partial(points.tiny_plan, measured=measured)
-    return Released(points.point_tables, release_halfspaces, lambda relation, g: plan(relation, gaussian=g))
-
-
+RELEASE_OF_POINTS = Released(
+    points.point_tables, release_halfspaces, lambda relation, g: points.tiny_plan(relation, gaussian=g)
+)
 POINT_FAMILY = Family(
     measured={
-        **{
-            f"sides, {kind}": Measured(partial(points.point_tables, kind), Sides)
-            for kind in ("plane", "line")
-        },
-        **{f"arcs, {height}": Measured(points.point_tables, partial(arcs, height)) for height in (0, 1)},
+        f"sides, {kind}": Measured(partial(points.point_tables, kind), Sides) for kind in ("plane", "line")
     },
-    released={f"all {what}": release_of_points(what) for what in (SIDES, ARCS)},
-    runs=[(release_of_points(ARCS), points.UNIVERSE[:ROWS], Draws(3, 2))],
+    released={"all sides": RELEASE_OF_POINTS},
+    runs=[(RELEASE_OF_POINTS, points.UNIVERSE[:ROWS], Draws(2, 1))],
     questions=[
         (
             Measured(points.point_tables, Sides),
             points.UNIVERSE[:ROWS],
-            lambda gaussian: arcs(0, SCALE, gaussian),
+            lambda gaussian: NumberOfRecords(SCALE, gaussian),
         )
     ],
 )

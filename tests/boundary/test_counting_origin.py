@@ -19,7 +19,6 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
 from dpopt.private.tables.closed import Closed
 from dpopt.synopses.any_synopsis import KINDS as SYNOPSES
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
 from dpopt.synopses.synopsis import PlannedSynopsis, Synopsis
 from tests.boundary.test_origin import constructions
 from tests.boundary.test_synopsis_noninterference import KINDS
@@ -41,8 +40,7 @@ RELEASES: dict[str, tuple[str, Any, Any]] = {
     "degrees": ("bins", ("degrees", None), DEGREES),
     "summary": ("conjunctions", ("all", 3), RECORDS),
     "lists": ("lists", "lists", [(((0, True),), (0, 1))] * 5),
-    "halfspaces": ("halfspaces", SIDES, UNIVERSE[:ROWS]),
-    "arcs": ("halfspaces", ARCS, UNIVERSE[:ROWS]),
+    "halfspaces": ("halfspaces", None, UNIVERSE[:ROWS]),
     "sanitizer": ("polynomials", ("mixed, sets", False), ((0, 1), (1, 1)) * 3),
     **SEARCHED,
 }
@@ -157,7 +155,7 @@ def test_noise_from_anywhere_else_marks_the_release(kind: str, source: str) -> N
 def test_opendps_own_noise_is_trusted_where_it_is_given(kind: str) -> None:
     privacy = release(kind, OpendpNoise(), gaussian=False).privacy
     assert privacy["private"] is True
-    assert kind in {"halfspaces", "arcs"} or privacy["epsilon"] == pytest.approx(1.5)
+    assert kind == "halfspaces" or privacy["epsilon"] == pytest.approx(1.5)
 
 
 FILES = {file.path: file for file in source_files()}
@@ -199,7 +197,7 @@ ROOMS = [
         "halfspaces",
         "release_halfspaces",
         "Halfspaces",
-        frozenset({"Arcs", "HalfspaceMeasurement", "NumberOfRecords", "Sides"}),
+        frozenset({"HalfspaceMeasurement", "NumberOfRecords", "Sides"}),
     ),
     Room(
         "sanitizers",

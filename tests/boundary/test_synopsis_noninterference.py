@@ -37,7 +37,6 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.estimators import Estimator
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
 from dpopt.synopses.histograms import histogram_plan, in_rounds
 from dpopt.synopses.histograms.grids import grid_plan
@@ -418,16 +417,14 @@ KINDS: dict[str, Kind] = {
         examples=40,
     ),
     "halfspaces": Kind(
-        plan=lambda relation, gaussian, variant: points.tiny_plan(
-            relation, gaussian=gaussian, measured=variant
-        ),
-        variants=[SIDES, ARCS],
+        plan=lambda relation, gaussian, variant: points.tiny_plan(relation, gaussian=gaussian),
+        variants=[None],
         records=lambda plan, rows: lists_of(st.sampled_from(points.UNIVERSE), rows).map(tuple),
         release=release_points,
         write=writing("halfspaces.npz"),
         file="halfspaces.npz",
         draws=lambda plan: len(plan.scales),
-        pairs={measured: (ADD_REMOVE, False, measured, (FEW, MANY)) for measured in (SIDES, ARCS)},
+        pairs={"sides": (ADD_REMOVE, False, None, (FEW, MANY))},
         secret=lambda curator: int(curator._dataset._rows),
         examples=25,
         size=ROWS,

@@ -40,13 +40,13 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
     assert "|U| = 10^15,579" in text
     assert text.count("not practical") == 2
     found = told(
-        "halfspaces plan --n0 1000 --margin 0.5 --epsilon 1 --measured bins --queries 5",
+        "halfspaces plan --n0 1000 --margin 0.5 --epsilon 1 --queries 5",
         *SHAPE,
         "--columns",
         "a, b,c",
     )
     assert found["columns"]["names"] == ["a", "b", "c"]
-    assert (found["measured"], found["heights"], found["canonical_directions"]) == ("arcs", [0], 8)
+    assert found["canonical_directions"] == 8
     assert found["prediction"]["queries"] == 5
     assert found["theory"]["printed"]["dimension"] == 5609
 
@@ -95,13 +95,11 @@ def refused(message: str, *arguments: object) -> None:
     assert message in flat(refuse(*arguments))
 
 
-@pytest.mark.parametrize("measured", ["arcs", "bins"])
-def test_arcs_and_replace_one_and_arrays(folder: Path, tmp_path: Path, measured: str) -> None:
+def test_replace_one_and_arrays(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.npz"
-    release(folder, out, "--normalise", "--neighbours", "replace", "--measured", measured, table="t.npy")
-    for more in ((), ("--nonnegative",)):
-        found = told("halfspaces answer --query 1,1,1,1", out, *more)
-        assert abs(found["answers"][0]["value"] - (POINTS.sum(axis=1) > 0).mean()) < 0.1
+    release(folder, out, "--normalise", "--neighbours", "replace", table="t.npy")
+    found = told("halfspaces answer --query 1,1,1,1", out)
+    assert abs(found["answers"][0]["value"] - (POINTS.sum(axis=1) > 0).mean()) < 0.1
 
 
 def test_bounds_come_from_an_option_or_from_a_schema(folder: Path, tmp_path: Path) -> None:
@@ -127,9 +125,7 @@ def test_bounds_come_from_an_option_or_from_a_schema(folder: Path, tmp_path: Pat
         ("--bounds 0:5 --normalise", "more than one scaling"),
         ("--normalise --columns a,x", "lacks 1 column"),
         ("--normalise --columns a", "two or more different ones"),
-        ("--normalise --measured arcs --projected-to 3", "arcs need T = 2"),
         ("--normalise --directions 7", "expected an even number"),
-        ("--normalise --measured circles", "expected sides, arcs or bins"),
         ("--normalise --copies 64", "expected 1 to 63"),
         ("--normalise --margin 1.5", "between 0 and 1"),
         ("--normalise --projections 1000000", "expected 1 to 20,000 in all"),
@@ -149,5 +145,4 @@ def test_what_is_missing_is_named(folder: Path) -> None:
         "together, or none", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --projections 5"
     )
     refused("nothing is asked", answer)
-    refused("only arcs", f"{answer} --query 1,2,3,4 --nonnegative")
     refused("--estimate is one of", f"{answer} --query 1,2,3,4 --estimate best")

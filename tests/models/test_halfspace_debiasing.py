@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.halfspace_debiasing import best_slope, halfspace_debiasing, least_worst_combination
+from dpopt.models.halfspace_debiasing import halfspace_debiasing, least_worst_combination
 from dpopt.solvers.registry import get_solver
 from tests.models.catalogue import MODELS
 
@@ -40,9 +40,10 @@ def test_the_program_has_its_known_optimum(row: dict[str, str]) -> None:
     responses, noise, expected = problem(row)
     assert optimum(responses, noise) == pytest.approx(expected, abs=1e-7)
     if noise.size == 1:
-        slope, error = best_slope(responses[:, 0], float(noise[0]))
+        low, high = float(responses.min()), float(responses.max())
+        slope = 2.0 / (low + high) if low > 0.0 and noise[0] < low else 0.0
+        error = float(np.abs(slope * responses - 1.0).max())
         assert error + slope * noise[0] == pytest.approx(expected, abs=1e-12)
-        assert np.abs(slope * responses - 1.0).max() == pytest.approx(error, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -78,9 +79,3 @@ def test_numbers_that_make_no_program_are_refused(
 ) -> None:
     with pytest.raises(ProgramError):
         halfspace_debiasing(responses, noise)
-
-
-@pytest.mark.parametrize(("responses", "noise"), [([], 0.0), ([2.0], 0.0), ([0.5], -1.0), ([0.5], np.inf)])
-def test_a_slope_needs_responses_and_noise_in_range(responses: list[float], noise: float) -> None:
-    with pytest.raises(ProgramError):
-        best_slope(np.array(responses), noise)

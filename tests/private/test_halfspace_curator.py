@@ -1,4 +1,4 @@
-"""Sides and arcs of projected points: what they are, what they cost over all neighbours, ties, and in which order."""
+"""Sides of projected points: what they are, what they cost over all neighbours, ties, and in which order."""
 
 from __future__ import annotations
 
@@ -12,12 +12,8 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import Counted
-from dpopt.private.measurements.halfspace_measurement import (
-    Arcs,
-    ProjectedPoints,
-    Sides,
-)
-from dpopt.private.measurements.kernels import count_angles, count_positive_sides
+from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
+from dpopt.private.measurements.kernels import count_positive_sides
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.readers.read_numbers import HalfspacePoints, columns_of_array, read_points
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Projections, Scaling
@@ -62,25 +58,13 @@ def test_the_charge_of_sides_bounds_all_neighbours(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_charges_of_arcs_and_of_the_number_of_records(relation: NeighbouringRelation) -> None:
+def test_the_charge_of_the_number_of_records(relation: NeighbouringRelation) -> None:
     found = projections("plane")
-    factor = 1 if relation is ADD_REMOVE else 2
-    for height in (0, 1):
-        assert Arcs(4.0, False, height).charge(found, relation).parameter == pytest.approx(factor * 2 / 4)
-        assert Arcs(4.0, True, height).charge(found, relation).parameter == pytest.approx(factor * 2 / 32)
     if relation is ADD_REMOVE:
         assert NumberOfRecords(4.0, False).charge(found, relation).parameter == pytest.approx(1 / 4)
     else:
         with pytest.raises(PlanError, match="number of records is public"):
             NumberOfRecords(4.0, False).charge(found, relation)
-
-
-@pytest.mark.parametrize("height", [-1, 2, 3, 10_000])
-def test_arcs_divide_the_circle(height: int) -> None:
-    with pytest.raises(PlanError, match="two or more arcs of equal numbers"):
-        Arcs(1.0, False, height).charge(projections("plane"), ADD_REMOVE)
-    with pytest.raises(PlanError, match="expected T = 2"):
-        Arcs(1.0, False, 0).charge(projections("line"), ADD_REMOVE)
 
 
 @pytest.mark.parametrize("kind", ["plane", "line"])
@@ -109,20 +93,6 @@ def test_a_direction_and_its_antipode_have_all_records_but_those_of_ties_togethe
         assert (here + there + ties).tolist() == [len(table)] * 4
 
 
-def test_bins_of_angles_give_the_sides_exactly_with_ties_and_zero() -> None:
-    """s_j = 1 for the bins j, ..., j + h - 1; also for points on directions, across them, and projected to zero."""
-    generator = np.random.default_rng(1)
-    for h in (1, 2, 4, 8):
-        found = Projections.of(3, 2, 20, h, seed=h, copies=1)
-        coordinates = generator.integers(-2, 3, (300, 3)).astype(np.int32)
-        bins = np.zeros((20, 2 * h), dtype=np.int64)
-        count_angles(coordinates, found.matrices, found.directions, bins)
-        half = (np.arange(2 * h) - np.arange(h)[:, None]) % (2 * h) < h
-        assert bins.sum(axis=1).tolist() == [300] * 20
-        positive = count_positive_sides(coordinates, found.normals).reshape(20, h)
-        assert np.array_equal(bins @ half.T, positive)
-
-
 def test_sides_do_not_depend_on_the_other_records_or_on_their_order() -> None:
     """Products are exact whole numbers, so that no block of a matrix product rounds a record to another side."""
     generator = np.random.default_rng(2)
@@ -143,12 +113,7 @@ def test_sides_do_not_depend_on_the_other_records_or_on_their_order() -> None:
 
 
 def test_what_is_measured_of_points_is_charged_one_by_one() -> None:
-    what: list[Counted] = [
-        NumberOfRecords(2.0, False),
-        Sides(2.0, False),
-        Arcs(2.0, False, 0),
-        Arcs(2.0, False, 1),
-    ]
+    what: list[Counted] = [NumberOfRecords(2.0, False), Sides(2.0, False)]
     made, ledger = curator(held(), *what)
     assert [made.measure(one).charge for one in what] == list(ledger.entries)
 

@@ -1,17 +1,15 @@
-"""The curator of the net mechanism, and `select_from_net`."""
+"""The curator of the net mechanism."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators.net_curator import NetCurator
@@ -104,30 +102,3 @@ def test_candidates_that_do_not_fit_are_refused_unspent(
         curator.select_database(Multisets(np.ones((1, 3), dtype=np.int8), 2), reach=Decimal(1))
     assert journal.entries == []
     assert ledger.entries == ()
-
-
-def people() -> pd.DataFrame:
-    return pd.DataFrame({"p": [f"p{p}" for p, _ in TABLE], "q": [f"q{q}" for _, q in TABLE]})
-
-
-def test_a_net_of_databases_of_different_sizes() -> None:
-    """At a large epsilon the nearest candidate is selected: the table itself."""
-    net = [np.array([[0, 0]]), np.array([[0, 0], [1, 1], [2, 0]]), np.array(TABLE)]
-    found = select_from_net(people(), SCHEMA, "marginals:2", net, epsilon="30", neighbours="replace")
-    assert found.candidate == 2
-    assert found.worse_by == pytest.approx(2 / (30 * 30) * (np.log(3) + np.log(20)))
-    assert found.ledger.is_private
-    assert [charge.parameter for charge in found.ledger.entries] == pytest.approx([30])
-
-
-@pytest.mark.parametrize(
-    ("net", "message"),
-    [
-        ([], "none"),
-        ([np.zeros((2, 3), dtype=int)], "candidate 0 has the shape"),
-        ([np.zeros((1021, 2), dtype=int), np.zeros((1031, 2), dtype=int)], "no common multiple"),
-    ],
-)
-def test_a_net_that_is_none_is_refused(net: list[np.ndarray], message: str) -> None:
-    with pytest.raises(PlanError, match=message):
-        select_from_net(people(), SCHEMA, "marginals:2", net, epsilon=1)

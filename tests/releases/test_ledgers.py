@@ -19,18 +19,19 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.release import release, resume
-from dpopt.algorithms.small_database.net_release import select_from_net
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
+from dpopt.polynomials.minimax import best_polynomial
+from dpopt.polynomials.targets import Target
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.releases.ledgers import open_account
-from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
+from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import FileJournal
-from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
+from tests.algorithms.small_runs import ROWS, SCHEMA, write_table
 from tests.source_code import source_files
 
 HALF = Budget(0.5, 0.0, None, Accountant.PURE)
@@ -50,7 +51,8 @@ FAMILY = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
 
 def disjunctions() -> PolynomialFamily:
     literals = ChosenLiterals.of(SCHEMA, ("smoker",), "all")
-    return plan_symmetric(literals, 1, HALF, size=ROWS).family
+    target = Target.disjunction(1)
+    return symmetric_family(literals, target, best_polynomial(target, 1).polynomial)
 
 
 PERSON = TableReading(person="user", rows_per_person=2)
@@ -92,19 +94,6 @@ RELEASES: dict[str, tuple[str, Paid]] = {
         ),
     ),
     "sanitizer": ("sanitizer", lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, **SHARES)),
-    "net": (
-        "net",
-        lambda table, b: select_from_net(
-            table,
-            SCHEMA,
-            "marginals:1",
-            [codes(4)],
-            epsilon=0.4,
-            neighbours="add-remove",
-            n0=ROWS,
-            budget=b,
-        ),
-    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""SmallDB: a small database is drawn among all of its size; and draws from any other net.
+"""SmallDB: a small database is drawn among all of its size.
 
 | file | what it holds |
 |---|---|
@@ -7,5 +7,4 @@
 | driver.py | the selection, made or read again, and what it releases |
 | accuracy.py | what a plan promises |
 | simulation.py | what a plan is predicted to do |
-| net_release.py | a draw from a net that a user gives |
 """

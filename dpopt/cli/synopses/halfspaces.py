@@ -36,11 +36,6 @@ class ShapeOptions:
         int | None,
         "|U|, how many directions each projection has, an even number that includes antipodes; chosen if left out.",
     ] = None
-    measured: Annotated[
-        str,
-        "sides (one number for each pair of antipodal directions), arcs (a circular tree of bins of angles; T = 2), or bins "
-        "(its leaves alone).",
-    ] = "sides"
     queries: Annotated[int, "Number of queries for which errors are predicted simultaneously."] = 1000
     seed: Annotated[int, "Seed of the projections. Public; no private draw depends on it."] = 0
     copies: Annotated[
@@ -92,7 +87,7 @@ def plan(
             size=size or 0,
             margin=shape.margin,
             relation=request.relation,
-            shapes=named_shapes(shape.projected_to, shape.projections, shape.directions, shape.measured),
+            shapes=named_shapes(shape.projected_to, shape.projections, shape.directions),
             queries=shape.queries,
             seed=shape.seed,
             copies=shape.copies,
@@ -186,13 +181,10 @@ def answer(
         str | None,
         typer.Option(
             "--estimate",
-            help="regression, debiased (the mean over projections times the best slope), or average (as printed in the paper).",
-            show_default="regression, or debiased for many numbers",
+            help="regression, or average (as printed in the paper).",
+            show_default="regression, or average for many numbers",
         ),
     ] = None,
-    nonnegative: Annotated[
-        bool, "With arcs: answer from the nearest bins of angles that are not negative."
-    ] = False,
     confidence: shared.ConfidenceOption = 0.95,
 ) -> shared.Shown:
     """Answer halfspaces from a release, with bounds for queries of a margin. Costs no privacy."""
@@ -217,7 +209,6 @@ def answer(
         inside=inside,
         estimate=estimate,
         confidence=confidence,
-        nonnegative=nonnegative,
         turns=TURNS if len(vectors) <= MANY else TURNS // 4,
     )
     within = f"within ({100 * confidence:g}%)"

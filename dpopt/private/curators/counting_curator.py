@@ -20,7 +20,7 @@ from dpopt.private.measurements.conjunction_measurement import (
     ListCounts,
     ListTable,
 )
-from dpopt.private.measurements.halfspace_measurement import Arcs, ProjectedPoints, Sides
+from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
 from dpopt.private.measurements.measurement import Measurement, NumberOfRecords
 from dpopt.private.measurements.noisy_counts import Noised
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, CoefficientTable
@@ -41,7 +41,6 @@ MEASUREMENTS: Mapping[type, type[Closed]] = {
     ListCounts: ListTable,
     CoefficientSums: CoefficientTable,
     Sides: ProjectedPoints,
-    Arcs: ProjectedPoints,
     ColumnSums: ColumnCounts,
     NumberOfRecords: Closed,
 }

@@ -1,4 +1,4 @@
-"""What is measured of points: sides of projected halfspaces, arcs of projected circles, and how many records there are."""
+"""What is measured of points: sides of projected halfspaces, and how many records there are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, PrivateDataError
+from dpopt.errors import PrivateDataError
 from dpopt.private.measurements.measurement import NumberOfRecords
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.private.tables.closed import Declared
 from dpopt.queries.halfspaces.halfspaces import Projections
@@ -19,7 +19,7 @@ from dpopt.threads import USUAL
 
 
 class ProjectedPoints(Declared[HalfspacePoints, Projections]):
-    """Points, their public projections, and how many points fall into each bin of angles of each projection."""
+    """Points and their public projections."""
 
     __slots__ = ()
 
@@ -28,18 +28,6 @@ class ProjectedPoints(Declared[HalfspacePoints, Projections]):
         found, expected = records._coordinates.shape[1], public.shape[0]
         if found != expected:
             raise PrivateDataError(f"points of {found} coordinates, and projections of points of {expected}")
-
-    def _bins(self) -> NDArray[np.int64]:
-        """Return how many points fall into each bin, (m, 2 h), counted once for all levels."""
-        if self._counts is None:
-            from dpopt.private.measurements.kernels import count_angles
-
-            _, _, m, h = self._public.shape
-            bins = np.zeros((m, 2 * h), dtype=np.int64)
-            count_angles(self._records._coordinates, self._public.matrices, self._public.directions, bins)
-            self._keep(bins)
-        counts: NDArray[np.int64] = self._counts
-        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,49 +84,4 @@ class Sides(_Noised):
         return positive if relation is NeighbouringRelation.REPLACE_ONE else 2 * positive - points._rows
 
 
-@dataclass(frozen=True, slots=True)
-class Arcs(_Noised):
-    """Numbers of records in arcs of 2^height neighbouring bins, for T = 2: one level of a circular tree of each projection.
-
-    Attributes
-    ----------
-    height : int
-        From 0 (single bins) on; 2^height is less than the number of bins, 2 h, and divides it.
-    """
-
-    height: int
-
-    @property
-    def name(self) -> str:
-        """What is counted, in words."""
-        return f"arcs of {2**self.height} bins" if self.height else "single bins of angles"
-
-    def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
-
-        **Sensitivity.** A record lies in one arc of each of the m projections: m under add-remove, 2 m under replace-one, in L1
-        and in squared L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C12 in docs/privacy.
-        Test: `tests/private/test_halfspace_curator.py`.
-
-        Raises
-        ------
-        PlanError
-            If T is not 2, or the arcs do not divide the circle.
-        """
-        _, dimension, m, h = projections.shape
-        bins, arc = 2 * h, 2 ** min(max(self.height, 0), 62)
-        if dimension != 2 or self.height < 0 or bins % arc or arc >= bins:
-            raise PlanError(
-                f"found arcs of 2^{self.height} of {bins} bins, T = {dimension}; expected T = 2, and two or more arcs of "
-                "equal numbers of bins"
-            )
-        return noise_charge(self, once_or_twice(m, relation), relation)
-
-    def exact(self, points: ProjectedPoints, *_: object) -> NDArray[np.int64]:
-        """Return the numbers, (m 2 h / 2^height,), from those of the bins. Private."""
-        bins = points._bins()
-        m, number = bins.shape
-        return np.asarray(bins.reshape(m, number >> self.height, 1 << self.height).sum(axis=2).reshape(-1))
-
-
-HalfspaceMeasurement = Sides | Arcs | NumberOfRecords
+HalfspaceMeasurement = Sides | NumberOfRecords

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.models.halfspace_debiasing import best_slope, least_worst_combination
+from dpopt.models.halfspace_debiasing import least_worst_combination
 from dpopt.public_random import PublicRandom
 from dpopt.queries.halfspaces.kernels import weighted_sides
 
@@ -82,7 +82,6 @@ def bias_of(
     margin: float,
     *,
     seed: int,
-    combine: bool = True,
     turns: int = TURNS,
     inside: float = 0.0,
 ) -> Bias:
@@ -91,26 +90,19 @@ def bias_of(
     Parameters
     ----------
     parts : (j, k) float64
-        The weights of each estimate. One of them gets the best slope for its mean responses, several the combination of the
-        least worst error (both models/halfspace_debiasing), found on other points than the bias.
+        The weights of each estimate. One is taken as it is, of several the combination of the least worst error
+        (models/halfspace_debiasing), found on other points than the bias.
     normals : (k, d) float64
         Unit vectors.
-    combine : bool
-        If not, the one estimate is taken as it is.
     turns : int
         Points for each margin.
     inside : float
         Share of the records that may be within the margin.
     """
     chosen = np.ones(1)
-    if combine:
+    if len(parts) > 1:
         responses = _responses(query, parts, normals, (margin, 1.0), seed=seed, turns=max(8, turns // 2))
-        if len(parts) == 1:
-            means = responses[:, :, 0].mean(axis=1)
-            largest = float(np.abs(means).max())
-            chosen = np.array([best_slope(means / largest)[0] / largest if largest > 0 else 0.0])
-        else:
-            chosen = least_worst_combination(responses.reshape(-1, len(parts)))
+        chosen = least_worst_combination(responses.reshape(-1, len(parts)))
     final = chosen @ parts
 
     def errors_of(ends: tuple[float, float], seed: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Which weights signed sums get in the answer of a query: the paper's average, the same debiased, or a regression."""
+"""Which weights signed sums get in the answer of a query: the paper's average, or a regression."""
 
 from __future__ import annotations
 
@@ -106,13 +106,17 @@ class Estimator(enum.Enum):
     """How signed sums of known halfspaces become the answer for another one.
 
     `AVERAGE`: of each projection the canonical direction nearest to the projected query, all with the same weight (Blum, Ligett
-    and Roth, Definition 6.5). `DEBIASED`: the same times the best slope (models/halfspace_debiasing). `REGRESSION`: weights of
-    all directions by `SideRegression`, times the best slope.
+    and Roth, Definition 6.5). `REGRESSION`: weights of all directions by `SideRegression`, combined for the least worst bias
+    (models/halfspace_debiasing).
     """
 
     AVERAGE = "average"
-    DEBIASED = "debiased"
     REGRESSION = "regression"
+
+    @classmethod
+    def usual(cls, plan: HalfspacePlan) -> Estimator:
+        """Return the regression, or the average for more halfspaces than a regression takes."""
+        return cls.REGRESSION if plan.features <= MOST_REGRESSED else cls.AVERAGE
 
 
 class Answering:
@@ -135,7 +139,7 @@ class Answering:
         if estimator is Estimator.REGRESSION and plan.features > MOST_REGRESSED:
             raise PlanError(
                 f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use --estimate "
-                "debiased, or release fewer"
+                "average, or release fewer"
             )
         self.plan, self.estimator, self.margin = plan, estimator, margin
 
@@ -152,7 +156,6 @@ class Answering:
                     self.plan.projections.unit_normals,
                     self.margin,
                     seed=self.plan.seed ^ 0x5EED,
-                    combine=self.estimator is not Estimator.AVERAGE,
                     turns=turns,
                     inside=inside,
                 )
@@ -165,18 +168,16 @@ class Answering:
 
     def noise(self, weights: NDArray[np.float64], beta: float, *, queries: int = 1) -> float:
         """Return what the noise of an answer stays below with probability 1 - beta, for final weights (m h,)."""
-        plan, sums = self.plan, self.plan.side_sums
-        coefficients = sums.coefficients(weights.reshape(plan.number, plan.directions))
-        scales = np.append((np.abs(coefficients) * sums.scales).ravel(), plan.records_scale) / (
-            2.0 * plan.size
-        )
+        plan = self.plan
+        scales = np.append(np.abs(weights) * plan.sums_scale, plan.records_scale) / (2.0 * plan.size)
         return noise_bound(*_rounded_up(scales), beta, gaussian=plan.gaussian, queries=queries)
 
     @cached_property
     def _regression(self) -> SideRegression:
-        covariance = self.plan.side_sums.covariance / self.plan.size**2
+        plan = self.plan
+        variance = plan.sums_scale**2 * (1.0 if plan.gaussian else 2.0) / plan.size**2
         return SideRegression(
-            self.plan.projections.unit_normals, covariance, tuple(share * self.margin for share in _RAMPS)
+            plan.projections.unit_normals, variance, tuple(share * self.margin for share in _RAMPS)
         )
 
 

@@ -1,8 +1,4 @@
-"""Released halfspaces: noisy sides of projected points, and answers for any halfspace with their errors.
-
-A file holds the statement and the noisy numbers of each measurement. Where arcs were measured, bins of angles that are not
-below 0 and nearest to the noisy ones can be asked for (`nonnegative_bins`).
-"""
+"""Released halfspaces: noisy sides of projected points, and answers for any halfspace with their errors."""
 
 from __future__ import annotations
 
@@ -21,49 +17,13 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.files.reading import read_text
-from dpopt.inference.histograms.tree_least_squares import nonnegative_least_squares
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
-from dpopt.queries.ranges.tree import Tree
 from dpopt.releases.plan import choice
 from dpopt.synopses.halfspaces.bias_sample import TURNS
-from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, HalfspacePlan, half_circles
+from dpopt.synopses.halfspaces.estimators import Answering, Estimator
+from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis
-
-
-def nonnegative_bins(
-    plan: HalfspacePlan, measured: tuple[NDArray[np.int64], ...], records: float
-) -> NDArray[np.float64]:
-    """Return the bins, (m, 2 h).
-
-    Problem (models/tree_consistency, TC-1 to TC-3) for the tree of each projection, levels that were not measured left out, the
-    root with the (public or noisy) number of records: minimize the sum over measured nodes of (x_v - noisy_v)^2 / variance_v
-    over consistent x that are not below 0 at the bins. Post-processing.
-
-    Parameters
-    ----------
-    measured : tuple of (m 2 h / 2^height,) int64
-        The noisy arcs of each measured level.
-    records : float
-    """
-    bins = 2 * plan.directions
-    tree = Tree.balanced(bins, 2)
-    variances = np.full(len(tree), np.inf)
-    depths = {height: tree.levels[len(tree.levels) - 1 - height] for height in range(len(tree.levels))}
-    scales = plan.scales[len(plan.scales) - len(plan.heights) :]
-    factor = 1.0 if plan.gaussian else 2.0
-    variances[0] = factor * plan.records_scale**2
-    for height, scale in zip(plan.heights, scales, strict=True):
-        variances[depths[height]] = factor * scale**2
-    found = np.empty((plan.number, bins))
-    for i in range(plan.number):
-        values = np.zeros(len(tree))
-        values[0] = max(records, 0.0)
-        for height, noisy in zip(plan.heights, measured, strict=True):
-            values[depths[height]] = noisy.reshape(plan.number, -1)[i]
-        found[i] = nonnegative_least_squares(tree, values, variances)[tree.leaf_of_bin]
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +65,6 @@ class Answered(TypedDict, total=False):
     inside: float
     estimate: str | Estimator | None
     confidence: float
-    nonnegative: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,29 +111,8 @@ class Halfspaces(PlannedSynopsis):
     def signed_sums(self) -> NDArray[np.float64]:
         """For each projection and direction, records on the positive side less those on the other one, (m, h). Unbiased."""
         plan = self.plan
-        if plan.measured == ARCS:
-            released = np.concatenate([values.reshape(plan.number, -1) for values in self._measured], axis=1)
-            return np.asarray(released @ plan.side_sums.matrix.T)
-        released = self._measured[0].reshape(plan.number, plan.directions).astype(np.float64)
+        released = self.noisy[-1].reshape(plan.number, plan.directions).astype(np.float64)
         return released if plan.relation is NeighbouringRelation.ADD_REMOVE else 2.0 * released - plan.size
-
-    @cached_property
-    def nonnegative_sums(self) -> NDArray[np.float64]:
-        """The same from the bins of angles that are nearest to the noisy arcs and not below 0, (m, h).
-
-        Raises
-        ------
-        PlanError
-            If sides were released, not arcs.
-        """
-        if self.plan.measured != ARCS:
-            raise PlanError("only arcs are made consistent with bins of at least 0; these are sides")
-        bins = nonnegative_bins(self.plan, self._measured, self.records)
-        return np.asarray(bins @ half_circles(self.plan.directions).T)
-
-    @property
-    def _measured(self) -> tuple[NDArray[np.int64], ...]:
-        return self.noisy[1:] if self.plan.relation is NeighbouringRelation.ADD_REMOVE else self.noisy
 
     def answer(self, query: str | NDArray[np.float64], **how: Unpack[Answered]) -> HalfspaceAnswer:
         """Return which share of the records has <x, y> > 0, with its error.
@@ -201,7 +139,6 @@ class Halfspaces(PlannedSynopsis):
         inside: float = 0.0,
         estimate: str | Estimator | None = None,
         confidence: float = 0.95,
-        nonnegative: bool = False,
         turns: int = TURNS,
     ) -> list[HalfspaceAnswer]:
         """Return the answers to many queries.
@@ -216,12 +153,10 @@ class Halfspaces(PlannedSynopsis):
             Which share of the records may have |<x, y>| < gamma, for the scaled record and the unit vector y. Bounds hold if no
             larger one has, which is the caller's promise and is not checked; with 1 they need none.
         estimate : str or Estimator, optional
-            "regression", "debiased" or "average". The regression if left out, or with more than
-            `MOST_REGRESSED` halfspaces the debiased average.
+            "regression" or "average" (the paper's). The regression if left out, or with more than
+            `dpopt.synopses.halfspaces.estimators.MOST_REGRESSED` halfspaces the average.
         confidence : float
             Of each bound alone, not of all together.
-        nonnegative : bool
-            From bins that are not below 0 (arcs only). The bounds are those without.
         turns : int
             Public points for each margin with which the bias is estimated.
 
@@ -230,7 +165,7 @@ class Halfspaces(PlannedSynopsis):
         WorkloadError
             Queries that are no directions, or a confidence that is not between 0 and 1.
         PlanError
-            A margin or share out of range; `nonnegative` for sides.
+            A margin or share out of range.
         """
         check_confidence(confidence)
         if not 0.0 <= inside <= 1.0:
@@ -240,10 +175,9 @@ class Halfspaces(PlannedSynopsis):
         answering = self._answering(
             choice(Estimator, estimate, "estimate") if isinstance(estimate, str) else estimate, gamma
         )
-        sums = (self.nonnegative_sums if nonnegative else self.signed_sums).ravel()
         beta, size, found = (1.0 - confidence) / 2.0, self.plan.size, []
         for bias in answering.of_queries(vectors, turns=turns, inside=inside):
-            value = (self.records + float(bias.weights @ sums)) / (2.0 * size)
+            value = (self.records + float(bias.weights @ self.signed_sums.ravel())) / (2.0 * size)
             projected, noise = bias.bound(beta), answering.noise(bias.weights, beta)
             found.append(
                 HalfspaceAnswer(
@@ -260,7 +194,7 @@ class Halfspaces(PlannedSynopsis):
 
     def _answering(self, estimator: Estimator | None, margin: float) -> Answering:
         if estimator is None:
-            estimator = Estimator.REGRESSION if self.plan.features <= MOST_REGRESSED else Estimator.DEBIASED
+            estimator = Estimator.usual(self.plan)
         kept = self._kept
         if (estimator, margin) not in kept:
             kept.clear()  # a factorization is large

@@ -16,8 +16,8 @@ from dpopt.errors import PlanError
 from dpopt.public_random import PublicRandom
 from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
 from dpopt.synopses.halfspaces.bias_sample import moment_bound
-from dpopt.synopses.halfspaces.estimators import MOST_REGRESSED, Answering, Estimator
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan, Prediction
+from dpopt.synopses.halfspaces.estimators import Answering, Estimator
+from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan, Prediction
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
@@ -31,17 +31,15 @@ _NOTHING = Prediction(1.0, 1.0, 0.0, 1.0, 1, 1.0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is measured: T, m, h and whether sides or arcs of which levels."""
+    """What is measured: T, m and h."""
 
     dimension: int
     number: int
     directions: int
-    measured: str = SIDES
-    heights: tuple[int, ...] = ()
 
 
 def named_shapes(
-    dimension: int | None, projections: int | None, directions: int | None, measured: str
+    dimension: int | None, projections: int | None, directions: int | None
 ) -> list[Shape] | None:
     """Return the one shape that a user names, or none.
 
@@ -50,23 +48,13 @@ def named_shapes(
     PlanError
         If it is named in part, or there is no such shape.
     """
-    if measured not in {"sides", "arcs", "bins"}:
-        raise PlanError(f"found --measured {measured}; expected sides, arcs or bins")
-    given = (dimension, projections, directions)
-    if all(one is None for one in given) and measured == "sides":
+    if dimension is None and projections is None and directions is None:
         return None
     if dimension is None or projections is None or directions is None:
         raise PlanError("give --projected-to, --projections and --directions together, or none of them")
     if directions % 2 or directions < 2:
         raise PlanError(f"found {directions} directions; expected an even number: each with its antipode")
-    if measured == "sides":
-        return [Shape(dimension, projections, directions // 2, SIDES)]
-    if directions & (directions - 1) or dimension != 2:
-        raise PlanError(
-            f"found T = {dimension} and {directions} directions; arcs need T = 2 and a power of two of directions"
-        )
-    levels = tuple(range(directions.bit_length() - 1)) if measured == "arcs" else (0,)
-    return [Shape(dimension, projections, directions // 2, ARCS, levels)]
+    return [Shape(dimension, projections, directions // 2)]
 
 
 def plan_halfspaces(
@@ -117,8 +105,6 @@ def plan_halfspaces(
             directions=shape.directions,
             seed=seed,
             copies=copies,
-            measured=shape.measured,
-            heights=shape.heights,
             relation=relation,
             budget=budget,
             gaussian=gaussian,
@@ -139,7 +125,7 @@ def default_shapes(*, gaussian: bool) -> list[Shape]:
     """
     found = [Shape(1, 2400, 1), Shape(2, 600, 4)]
     if not gaussian:
-        found += [Shape(1, 800, 1), Shape(2, 200, 4), Shape(2, 600, 4, ARCS, (0,))]
+        found += [Shape(1, 800, 1), Shape(2, 200, 4)]
     return found
 
 
@@ -148,7 +134,7 @@ def predicted(
 ) -> Prediction:
     """Return the errors to expect of queries of the planned margin, on public queries and points."""
     if estimator is None:
-        estimator = Estimator.REGRESSION if plan.features <= MOST_REGRESSED else Estimator.DEBIASED
+        estimator = Estimator.usual(plan)
     answering = Answering(plan, estimator, plan.margin)
     tried = public_queries(plan.columns.dimension, _TRIED, seed=plan.seed)
     biases = list(answering.of_queries(tried))
@@ -188,17 +174,13 @@ def public_queries(columns: int, number: int, *, seed: int) -> NDArray[np.float6
 def _scales(
     shape: Shape, amount: float, relation: NeighbouringRelation, *, gaussian: bool
 ) -> tuple[float, ...]:
-    """Return the scales of the noise: a small share for the number of records, the rest evenly over what else is measured."""
+    """Return the scales of the noise: a small share for the number of records, the rest for the sides."""
     add_remove = relation is NeighbouringRelation.ADD_REMOVE
     found, left = [], amount
     if add_remove:
         found.append(measurement_scale(1, amount=RECORDS_SHARE * amount, gaussian=gaussian))
         left = (1.0 - RECORDS_SHARE) * amount
-    if shape.measured == SIDES:
-        return (*found, measurement_scale(shape.number * shape.directions, amount=left, gaussian=gaussian))
-    sensitivity = shape.number if add_remove else 2 * shape.number
-    levels = max(1, len(shape.heights))  # an empty list is refused by the plan
-    return (*found, *[measurement_scale(sensitivity, amount=left / levels, gaussian=gaussian)] * levels)
+    return (*found, measurement_scale(shape.number * shape.directions, amount=left, gaussian=gaussian))
 
 
 def _break_even(error: float, amount: float, size: int, *, gaussian: bool) -> int:

@@ -118,7 +118,6 @@ def halfspaces(
     projected_to: int | None = None,
     projections: int | None = None,
     directions: int | None = None,
-    measured: str = "sides",
     n0: int | None = None,
     queries: int = 1000,
     seed: int = 0,
@@ -145,9 +144,6 @@ def halfspaces(
     projected_to, projections, directions : int, optional
         T, the dimension of the projections; m, how many; and how many canonical directions each has, antipodes among them.
         Chosen if left out.
-    measured : str
-        "sides" (one number for each pair of antipodal directions), "arcs" (a circular tree of bins of angles) or "bins" (its
-        leaves alone).
     n0 : int, optional
         Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
         Under replace the number of records is public, and read off the table.
@@ -194,7 +190,7 @@ def halfspaces(
             normalise=normalise,
             reading=request.reading,
         )
-    shapes = named_shapes(projected_to, projections, directions, measured)
+    shapes = named_shapes(projected_to, projections, directions)
     return request.release(
         "halfspaces",
         lambda budget, size: plan_halfspaces(

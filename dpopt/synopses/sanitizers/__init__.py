@@ -5,7 +5,7 @@ disjunctions, conjunctions and r-of-k. `dpopt.synopses.summaries` is what one wo
 
 | file | what it holds |
 |---|---|
-| symmetric_families.py | families for OR, AND and "at least r of k"; the plan of the best degree |
+| symmetric_families.py | families for OR, AND and "at least r of k" |
 | sanitizer_plan.py | the plan: unit, noise, what is predicted and what the theorems promise |
 | release_sanitizer.py | from a table behind its door to a release |
 | sanitized.py | the release: answers with bounds; its file |

@@ -45,7 +45,6 @@ from dpopt.releases import measured_size
 from dpopt.synopses.decision_lists import list_planning
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.halfspaces import planning
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
@@ -358,19 +357,25 @@ COMMON: dict[str, tuple[Plant, tuple[FamilyRed, ...]]] = {
 }
 
 
-def of_family(name: str, checks: Sequence[Check], own: Mapping[str, Defect]) -> Mechanism:
-    """Return a family's checks and defects, the common ones first; not all have releases to look at."""
+def of_family(
+    name: str, checks: Sequence[Check], own: Mapping[str, Defect], *, one_sensitivity: bool = False
+) -> Mechanism:
+    """Return a family's checks and defects, the common ones first; not all have releases to look at.
+
+    With `one_sensitivity` a charge is the same under both relations, and under replace-one nothing else is measured.
+    """
     family = FAMILIES[name]
     common = {
         called: Defect(
             plant,
             tuple(
-                (partial(check, family), relations, message)
+                (partial(check, family), ADD if one_sensitivity and check is ONCE else relations, message)
                 for check, relations, message in red
                 if family.released or check is not RELEASES
             ),
         )
         for called, (plant, red) in COMMON.items()
+        if plant is not replaced_as_added or not one_sensitivity
     }
     return Mechanism([*(partial(check, family) for check in CHECKS), *checks], {**common, **own})
 
@@ -761,7 +766,7 @@ DECISION_LISTS: dict[str, Defect] = {
 
 # Halfspaces.
 
-SHAPES = (Shape(2, 5, 4), Shape(2, 5, 4, ARCS, (0, 1, 2)), Shape(3, 4, 3))
+SHAPES = (Shape(2, 5, 4), Shape(3, 4, 3))
 
 
 def check_ties(relation: NeighbouringRelation) -> None:
@@ -784,8 +789,7 @@ def check_plans_of_halfspaces_keep_their_budget(relation: NeighbouringRelation) 
             plan = plan_halfspaces(
                 columns, budget, size=5000, margin=0.5, relation=relation, shapes=[shape], queries=3
             )
-            arcs = shape.number * (1 if relation is ADD_REMOVE else 2)
-            sensitivity = [arcs] * len(shape.heights) or [shape.number * shape.directions]
+            sensitivity = [shape.number * shape.directions]
             sensitivity = [*([1] if relation is ADD_REMOVE else []), *sensitivity]
             share = cost(sensitivity, plan.scales, gaussian=gaussian)
             assert 1 - 1e-9 < share <= 1, f"budget of {shape}: {share}"
@@ -817,7 +821,7 @@ def scale_by_the_longest_record(patch: pytest.MonkeyPatch) -> None:
 
 
 def thrifty(usual: Any, shape: Shape, amount: float, *rest: Any, **more: Any) -> Any:
-    return usual(shape, amount * max(1, len(shape.heights)), *rest, **more)
+    return usual(shape, 2 * amount, *rest, **more)
 
 
 OF_POINTS = loss_of("points")
@@ -834,11 +838,7 @@ POINTS: dict[str, Defect] = {
         wrap(kernels, "count_positive_sides", with_ties), (check_ties, BOTH, "counted")
     ),
     "scale by the longest record": defect(scale_by_the_longest_record, (OF_POINTS, ADD, ".")),
-    "count records in two bins": defect(
-        wrap(ProjectedPoints, "_bins", lambda usual, self: usual(self) + np.roll(usual(self), 1, axis=1)),
-        (releases_of("points"), ADD, LOSS),
-    ),
-    "spend the budget once for each level": defect(
+    "spend the budget twice": defect(
         wrap(planning, "_scales", thrifty),
         (check_plans_of_halfspaces_keep_their_budget, BOTH, "budget of"),
     ),
@@ -1088,7 +1088,9 @@ COUNTING = {
     ),
     "conjunctions": of_family("conjunctions", [SUMMARIES_KEEP, *both_stopped("conjunctions")], CONJUNCTIONS),
     "lists": of_family("lists", [check_counts_are_those_of_the_rows, LISTS_KEEP], DECISION_LISTS),
-    "points": of_family("points", [check_ties, check_plans_of_halfspaces_keep_their_budget], POINTS),
+    "points": of_family(
+        "points", [check_ties, check_plans_of_halfspaces_keep_their_budget], POINTS, one_sensitivity=True
+    ),
     "coefficients": of_family(
         "coefficients",
         [

@@ -9,7 +9,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-from dpopt.synopses.halfspaces.halfspace_plan import ARCS, SIDES, HalfspacePlan
+from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 
 D = 4
@@ -18,11 +18,9 @@ PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 RHO = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
 AMPLE = Budget(1e7, 0.0, None, Accountant.PURE)
 SHAPES = {
-    "sides": Shape(2, 60, 4, SIDES),
-    "lines": Shape(1, 240, 1, SIDES),
-    "space": Shape(3, 40, 6, SIDES),
-    "arcs": Shape(2, 60, 4, ARCS, (0, 1, 2)),
-    "bins": Shape(2, 60, 4, ARCS, (0,)),
+    "sides": Shape(2, 60, 4),
+    "lines": Shape(1, 240, 1),
+    "space": Shape(3, 40, 6),
 }
 
 

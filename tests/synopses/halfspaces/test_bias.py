@@ -107,28 +107,30 @@ def test_the_regression_is_the_least_squares_fit() -> None:
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     points = generator.normal(size=(200_000, 4))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    covariance = 0.05 * np.eye(2) + 0.02
+    variance = 0.05
     query = np.array([0.5, -0.5, 0.5, 0.5])
     sides = np.sign(points @ normals.T)
     target = np.clip(points @ query / 0.6, -1, 1)
-    gram = sides.T @ sides / len(points) + np.kron(np.eye(6), covariance) + 0.2 * np.eye(12)
+    gram = sides.T @ sides / len(points) + (variance + 0.2) * np.eye(12)
     expected = np.linalg.solve(gram, sides.T @ target / len(points))
-    found = SideRegression(normals, covariance, (0.6, 2.0)).weights(query[None, :])
+    found = SideRegression(normals, variance, (0.6, 2.0)).weights(query[None, :])
     assert found.shape == (1, 2, 12)
     assert found[0, 0] == pytest.approx(expected, abs=0.01)
 
 
 def test_a_normal_that_is_zero_gets_no_weight() -> None:
     normals = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    found = SideRegression(normals, np.zeros((1, 1)), (0.5,)).weights(np.array([[1.0, 0.0]]))[0, 0]
+    found = SideRegression(normals, 0.0, (0.5,)).weights(np.array([[1.0, 0.0]]))[0, 0]
     assert found[1] == 0
     assert found[0] > 0.5
 
 
-@pytest.mark.parametrize(("group", "ramps"), [(5, (0.5,)), (3, (0.0,))])
-def test_a_regression_that_makes_no_sense_is_refused(group: int, ramps: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("variance", "ramps"), [(-1.0, (0.5,)), (float("nan"), (0.5,)), (float("inf"), (0.5,)), (1.0, (0.0,))]
+)
+def test_a_regression_that_makes_no_sense_is_refused(variance: float, ramps: tuple[float, ...]) -> None:
     with pytest.raises(ProgramError):
-        SideRegression(np.eye(6), np.zeros((group, group)), ramps)
+        SideRegression(np.eye(6), variance, ramps)
 
 
 def test_public_points_have_their_margins() -> None:
@@ -159,7 +161,7 @@ def test_records_that_do_not_know_the_projections_are_within_the_bound() -> None
         normals = found.unit_normals
         query = generator.normal(size=5)
         query /= np.linalg.norm(query)
-        regression = SideRegression(normals, np.zeros((4, 4)), (0.3, 0.5, 0.8))
+        regression = SideRegression(normals, 0.0, (0.3, 0.5, 0.8))
         bias = bias_of(query, regression.weights(query[None, :])[0], normals, 0.5, seed=1, turns=64)
         across = generator.normal(size=5)
         across -= (across @ query) * query

@@ -22,7 +22,8 @@ from dpopt.queries.conjunctions.monomials import POWERS, SETS
 from dpopt.queries.polynomial_families import SymmetricFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.sanitizers.sanitizer_plan import crude_sensitivity
-from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric, symmetric_family
+from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
+from experiments.papers_sanitizer.best_degree import plan_symmetric
 from tests.exact_sanitizer_loss import coefficients_of, listed
 from tests.exact_summary_loss import held_literals
 from tests.tiny_runs import REPLACE, bits_schema, universe

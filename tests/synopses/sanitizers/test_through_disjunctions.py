@@ -18,10 +18,10 @@ from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import SETS
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitizer_plan import plan_sanitizer
-from dpopt.synopses.sanitizers.symmetric_families import plan_symmetric
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
+from experiments.papers_sanitizer.best_degree import plan_symmetric
 from experiments.papers_sanitizer.disjunctions import (
     of_polynomial,
     of_summary,
