@@ -148,9 +148,7 @@ def release(
     return _warned_of_fallbacks(made, folder, progress)
 
 
-def _warned_of_fallbacks(
-    made: SyntheticRelease, folder: Path | None, progress: Progress
-) -> SyntheticRelease:
+def _warned_of_fallbacks(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
     """Warn of a solver that failed within the run; what is paid for is on file by then, or else outlives `-W error`."""
     for said in fallbacks_in_words(made.statement):
         what = AccuracyWarning(f"{said} Give it more --seconds, or use the local search")
@@ -250,8 +248,9 @@ def resume(
      has ended; there is nothing to resume
     """
     progress = shown_progress(progress)
-    refuse_ended(Path(folder))
-    job = read_begun(Path(folder))
+    folder = Path(folder)
+    refuse_ended(folder)
+    job = read_begun(folder)
     account = _account_again(job, budget)
     asked = job.terms.algorithm if isinstance(job, Asked) else OPTIONS[job.plan.algorithm]
     planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
@@ -265,10 +264,8 @@ def resume(
         if needed is not None:
             _note(note_on_memory(needed, available_memory()), progress)
     check = partial(_check_job, engine=engine, progress=progress)
-    made = resume_run(
-        Path(folder), dataset, job, check=check, progress=progress, account=account, solver=solver
-    )
-    return _warned_of_fallbacks(made, Path(folder), progress)
+    made = resume_run(folder, dataset, job, check=check, progress=progress, account=account, solver=solver)
+    return _warned_of_fallbacks(made, folder, progress)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

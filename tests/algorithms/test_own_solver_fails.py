@@ -152,7 +152,8 @@ def test_a_failure_after_the_trial_is_warned_of_once_when_all_is_on_file(
         with pytest.raises(AccuracyWarning, match="the fallback answered"):
             tired(tmp_path / "again", algorithm)
     assert {path.name for path in (tmp_path / "again").iterdir()} == {path.name for path in folder.iterdir()}
-    assert dpopt.replay(tmp_path / "again", tmp_path / "replayed")
+    again = dpopt.replay(tmp_path / "again", tmp_path / "replayed")
+    assert again.statement["records"] == made.statement["records"]
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -166,7 +167,8 @@ def test_the_shell_warns_once_unless_quiet(
     TABLE.to_csv(tmp_path / "t.csv", index=False)
     done = call(
         "release", tmp_path / "t.csv", "--schema", tmp_path / "schema.json", "-o", tmp_path / "r", "--workload", "marginals:2",
-        "--algorithm", "dualquery", "--solver", "cp-sat", "--rounds", 5, "--epsilon", 1, "--delta", 1e-6, "--n0", 1000, "--no-predict", *quiet,
+        "--algorithm", "dualquery", "--solver", "cp-sat", "--rounds", 5,
+        "--epsilon", 1, "--delta", 1e-6, "--n0", 1000, "--no-predict", *quiet,
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     told = " ".join((done.stdout + done.stderr).split())

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,7 +131,7 @@ print(json.dumps(found))
 """
 
 
-TABLES: dict[str, dict[int, str | int]] = {".lp": LP_REPLACES, ".mps": MPS_REPLACES, "pulp": PULP_REPLACES}
+TABLES: dict[str, Mapping[int, Any]] = {".lp": LP_REPLACES, ".mps": MPS_REPLACES, "pulp": PULP_REPLACES}
 
 
 def check(name: str, values: dict[str, float]) -> None:

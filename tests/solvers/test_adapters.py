@@ -227,7 +227,9 @@ def test_the_number_of_a_column_is_read_from_its_name() -> None:
 @pytest.mark.parametrize("status", ["Stopped on time", "Stopped on iterations"])
 def test_a_point_that_does_not_fit_yet_leaves_the_limit_named(status: str) -> None:
     """CBC writes where it stood, with ** before values that break a row: no claim to be precise, and so no `imprecise`."""
-    stopped = read_cbc(f"{status} - objective value 12.00000000\n**      0 x0   3   0\n**      1 x1   3   0\n")
+    stopped = read_cbc(
+        f"{status} - objective value 12.00000000\n**      0 x0   3   0\n**      1 x1   3   0\n"
+    )
     found = verified(PROGRAM, stopped)
     assert (found.termination, found.limit) == (Termination.LIMIT, stopped.limit)
     assert (found.solution, found.objective) == (None, None)
