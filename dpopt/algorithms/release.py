@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_r
 from dpopt.algorithms.stating import remarks_on, tell
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.algorithms.terms import Keywords, with_terms
-from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError, warn
+from dpopt.errors import AccuracyWarning, BudgetError, PlanError, PrivacyWarning, ReleaseFolderError, warn
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.open_table import AnyTable
@@ -36,6 +37,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.readme import fallbacks_in_words
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -135,22 +137,30 @@ def release(
     published = replace(chosen, reading=how.for_publication(schema))
     asked = replace(asked, terms=published, form=form)
     check = partial(_check_job, engine=engine, progress=progress)
-    if chosen.measures_size:
-        return run_release(
-            dataset,
-            asked,
-            folder,
-            check=check,
-            progress=progress,
-            account=account,
-            solver=chosen.algorithm.own_solver,
-        )
-    size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
-    with stage(progress, "planning"):
-        job = job_of(asked, size, progress)
-    check(job)
-    own_solver = chosen.algorithm.own_solver
-    return run_release(dataset, job, folder, progress=progress, account=account, solver=own_solver)
+    begun: Job | Asked = asked
+    if not chosen.measures_size:
+        size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
+        with stage(progress, "planning"):
+            begun = job_of(asked, size, progress)
+        check(begun)
+    own = chosen.algorithm.own_solver
+    made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
+    return _warned_of_fallbacks(made, folder, progress)
+
+
+def _warned_of_fallbacks(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
+    """Warn of a solver that failed within the run; what is paid for is on file by then, or else outlives `-W error`."""
+    for said in fallbacks_in_words(made.statement):
+        what = AccuracyWarning(f"{said} Give it more --seconds, or use the local search")
+        try:
+            progress.warning(what)
+        except AccuracyWarning:
+            if folder is not None:
+                raise
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", AccuracyWarning)
+                progress.warning(what)
+    return made
 
 
 def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
@@ -238,8 +248,9 @@ def resume(
      has ended; there is nothing to resume
     """
     progress = shown_progress(progress)
-    refuse_ended(Path(folder))
-    job = read_begun(Path(folder))
+    folder = Path(folder)
+    refuse_ended(folder)
+    job = read_begun(folder)
     account = _account_again(job, budget)
     asked = job.terms.algorithm if isinstance(job, Asked) else OPTIONS[job.plan.algorithm]
     planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
@@ -253,9 +264,8 @@ def resume(
         if needed is not None:
             _note(note_on_memory(needed, available_memory()), progress)
     check = partial(_check_job, engine=engine, progress=progress)
-    return resume_run(
-        Path(folder), dataset, job, check=check, progress=progress, account=account, solver=solver
-    )
+    made = resume_run(folder, dataset, job, check=check, progress=progress, account=account, solver=solver)
+    return _warned_of_fallbacks(made, folder, progress)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

@@ -180,9 +180,8 @@ def lp_text(
     linear, goal = program.linear, MultipliedOut.of(program)
     titles = unlike(columns or [f"x{number}" for number in range(linear.number_of_variables)], LP_REPLACES)
     given = [*(rows or [f"r{number}" for number in range(linear.number_of_rows)])]
-    two = (
-        np.isfinite(linear.row_lower) & np.isfinite(linear.row_upper) & (linear.row_lower < linear.row_upper)
-    )
+    finite = np.isfinite(linear.row_lower) & np.isfinite(linear.row_upper)
+    two = finite & (linear.row_lower < linear.row_upper)
     labels = unlike([*given, *(f"{given[row]}_" for row in np.flatnonzero(two))], LP_REPLACES)
     second = iter(labels[len(given) :])
     named = np.array(titles, dtype=np.object_)

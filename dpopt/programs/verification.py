@@ -129,10 +129,7 @@ def _snapped(program: PointProgram, values: NDArray[np.float64]) -> NDArray[np.f
 def _without_solution(result: SolveResult, termination: Termination, why: str) -> SolveResult:
     text, limit = f"{result.native_status}; the answer was refused: {why}", None
     if termination is Termination.IMPRECISE and result.termination is Termination.LIMIT:
-        termination, limit = (
-            Termination.LIMIT,
-            result.limit,
-        )  # what is there when the time is over need not fit yet
+        termination, limit = result.termination, result.limit  # a point on the way need not fit yet
     return replace(
         result, termination=termination, limit=limit, solution=None, objective=None, native_status=text
     )

@@ -80,9 +80,8 @@ _REPAIRS = {
 
 def repairs_in_words(statement: Mapping[str, Any]) -> list[str]:
     """Return what became of values that do not fit the schema, from what was declared alone; never of how many."""
-    return [
-        words for repair, words in _REPAIRS.items() if repair in statement.get("on_invalid", "").split(",")
-    ]
+    declared = statement.get("on_invalid", "").split(",")
+    return [words for repair, words in _REPAIRS.items() if repair in declared]
 
 
 def fallbacks_in_words(statement: Mapping[str, Any]) -> list[str]:

@@ -121,11 +121,9 @@ def _try_out(solver: Solver) -> None:
     asked, problem = solver.inner if isinstance(solver, Presolved) else solver, tiny_problem()
     try:
         result: object = asked.solve(problem, SolveLimits(seconds=TRIAL_SECONDS, threads=1), hint=None)
-        why = (
-            read_record(problem, result)[1]
-            if isinstance(result, SolveResult)
-            else f"gave a {type(result).__name__}"
-        )
+        why: str | None = f"gave a {type(result).__name__}"
+        if isinstance(result, SolveResult):
+            why = read_record(problem, result)[1]
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # SystemExit too: a run would go on after it

@@ -71,9 +71,7 @@ class PulpCbc:
         )
         found = replace(self.read(linear, text, log), history=history.entries())
         if found.limit is Limit.WORK and not (limits.work and linear.integrality.any()):
-            return replace(
-                found, limit=Limit.TIME
-            )  # its linear programs end "on iterations" when the time is over
+            found = replace(found, limit=Limit.TIME)  # linear programs end "on iterations" when time is over
         return found
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
@@ -84,8 +82,7 @@ class PulpCbc:
         termination, limit = STATUS.get(native, UNKNOWN_STATUS)
         sign = -1.0 if program.maximize else 1.0
         point = None
-        fits = termination is Termination.LIMIT and "\n**" not in text  # ** marks values that break a row
-        if native == status and (termination is Termination.OPTIMAL or fits):
+        if termination in {Termination.OPTIMAL, Termination.LIMIT} and native == status:
             point = _point(program, text)
         bound = _bound(log)
         if termination is Termination.OPTIMAL and point is not None:

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.cli.reports.reports import report_release
 from dpopt.errors import AccuracyWarning
 from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program
+from dpopt.solvers import get_solver, registry
+from tests.cli.command_line import call
 
 SCHEMA = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in "abc"))
 TABLE = pd.DataFrame({"a": [True, False] * 500, "b": [True] * 1000, "c": [False] * 1000})
@@ -65,7 +66,6 @@ def test_a_failing_solver_is_told_of_everywhere(
     algorithm: type[dpopt.DualQuery | dpopt.FEM],
     capabilities: frozenset[Capability],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     chosen = algorithm(solver=Mine(FAILURES[words], capabilities), rounds=5)
     with pytest.warns(AccuracyWarning, match="tried on") as caught:
@@ -77,8 +77,7 @@ def test_a_failing_solver_is_told_of_everywhere(
     readme = " ".join((tmp_path / "r" / "README.txt").read_text().split())
     assert "the fallback answered, a short local search" in readme
     assert "the fallback answered" in made.report()
-    report_release(made.statement, "r")
-    assert "the fallback answered" in " ".join(capsys.readouterr().out.split())
+    assert sum("the fallback answered" in str(one.message) for one in caught) == 1
     if algorithm is dpopt.DualQuery:
         certificates = made.statement["certificates"]
         assert certificates["fallbacks"] > 0
@@ -97,3 +96,80 @@ def test_the_failure_is_known_before_anything_is_made(tmp_path: Path) -> None:
                 algorithm=dpopt.DualQuery(solver=mine),
             )  # fmt: skip
     assert not (tmp_path / "r").exists()
+
+
+class Tiring:
+    """The local search, until it has solved the trial; then a solver that fails. Registered as `tiring`."""
+
+    name = "tiring"
+
+    def __init__(self) -> None:
+        self.inner, self.solved = get_solver("local-search"), 0
+        self.capabilities = self.inner.capabilities
+
+    def availability(self) -> Availability:
+        return self.inner.availability()
+
+    def solve(
+        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+    ) -> SolveResult:
+        self.solved += 1
+        if self.solved > 1:
+            raise ValueError("tired")
+        return self.inner.solve(program, limits, hint=hint)
+
+
+def tired(folder: Path | None, algorithm: type[dpopt.DualQuery | dpopt.FEM]) -> dpopt.SyntheticRelease:
+    chosen = algorithm(solver=Tiring(), rounds=5)
+    return dpopt.release(
+        TABLE, SCHEMA, "marginals:2", out=folder, algorithm=chosen, epsilon=1, delta=1e-6, n0=1000, predict=False,
+        progress=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("algorithm", [dpopt.DualQuery, dpopt.FEM])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_failure_after_the_trial_is_warned_of_once_when_all_is_on_file(
+    kept: bool, algorithm: type[dpopt.DualQuery | dpopt.FEM], tmp_path: Path
+) -> None:
+    """As an error the warning ends the call, and the release is whole; one that is nowhere on file is returned."""
+    folder = tmp_path / "r" if kept else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = tired(folder, algorithm)
+    (told,) = [one for one in caught if issubclass(one.category, AccuracyWarning)]
+    assert "the fallback answered" in str(told.message)
+    assert told.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AccuracyWarning)
+        if folder is None:
+            with pytest.MonkeyPatch.context() as patched:
+                shown: list[str] = []
+                patched.setattr(warnings, "showwarning", lambda message, *_, **__: shown.append(str(message)))
+                assert len(tired(None, algorithm).to_pandas()) == len(made.to_pandas())
+            assert sum("the fallback answered" in one for one in shown) == 1
+            return
+        with pytest.raises(AccuracyWarning, match="the fallback answered"):
+            tired(tmp_path / "again", algorithm)
+    assert {path.name for path in (tmp_path / "again").iterdir()} == {path.name for path in folder.iterdir()}
+    again = dpopt.replay(tmp_path / "again", tmp_path / "replayed")
+    assert again.statement["records"] == made.statement["records"]
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_the_shell_warns_once_unless_quiet(
+    quiet: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, named = Tiring(), registry._named
+    mine.solved = 1
+    monkeypatch.setattr(registry, "_named", lambda name: mine if name == "cp-sat" else named(name))
+    SCHEMA.write(tmp_path / "schema.json")
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    done = call(
+        "release", tmp_path / "t.csv", "--schema", tmp_path / "schema.json", "-o", tmp_path / "r", "--workload", "marginals:2",
+        "--algorithm", "dualquery", "--solver", "cp-sat", "--rounds", 5,
+        "--epsilon", 1, "--delta", 1e-6, "--n0", 1000, "--no-predict", *quiet,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    told = " ".join((done.stdout + done.stderr).split())
+    assert told.count("the fallback answered") == told.count("warning: In ") == (0 if quiet else 1)

@@ -388,10 +388,10 @@ FORMS = Schema(
         Attribute(
             "a",
             AttributeKind.NUMERIC,
-            edges=("2023", "2024", "2025"),
+            edges=("2023", "2024", "2025"),  # type: ignore[arg-type]
             missing="NA",
             date_format="%Y|%Y-%m|%d.%m.%y",
-        ),  # type: ignore[arg-type]
+        ),
         Attribute("b", AttributeKind.NUMERIC, edges=("12 AM", "6 AM", "10 PM"), date_format="%I %p|%H:%M"),  # type: ignore[arg-type]
     )
 )

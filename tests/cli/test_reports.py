@@ -80,16 +80,6 @@ def test_a_run_that_is_not_private_is_reported_as_such(
     assert "spent:" not in text
 
 
-def test_fallbacks_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    statement: dict[str, Any] = dict(small_release(tmp_path / "out").statement)
-    reason = "highs ended 'failed' without a solution"
-    certificates = {**statement["certificates"], "fallbacks": 3, "fallback_reasons": [reason]}
-    report_release({**statement, "certificates": certificates}, "out")
-    text = capsys.readouterr().out
-    assert "warning: in 3 of" in text
-    assert reason in text
-
-
 def test_names_and_values_are_printed_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing of a schema is read as an instruction to the terminal."""
     console().print("[red]x[/red] :smile: [/] [link=y]")

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,7 +131,7 @@ print(json.dumps(found))
 """
 
 
-TABLES = {".lp": LP_REPLACES, ".mps": MPS_REPLACES, "pulp": PULP_REPLACES}
+TABLES: dict[str, Mapping[int, Any]] = {".lp": LP_REPLACES, ".mps": MPS_REPLACES, "pulp": PULP_REPLACES}
 
 
 def check(name: str, values: dict[str, float]) -> None:
@@ -200,7 +202,7 @@ def test_scip_and_or_tools_read_every_column(written: Path) -> None:
     """The reader of OR-tools, and SCIP with its answer."""
     from ortools.linear_solver.python import model_builder
 
-    read = model_builder.Model()
+    read = model_builder.Model()  # type: ignore[no-untyped-call]
     assert read.import_from_mps_file(str(written / "model.mps"))
     solver = model_builder.Solver("scip")
     assert solver.solve(read) == model_builder.SolveStatus.OPTIMAL

@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from dpopt.programs import Limit, MixedIntegerProgram, SolveLimits, SolveResult, Termination
+from dpopt.programs.verification import verified
 from dpopt.solvers import glpk, math_opt, pulp_cbc, pulp_other
 from dpopt.solvers.glpk import Glpk
 from dpopt.solvers.process import adapter
@@ -220,6 +222,30 @@ def test_files_are_removed_also_when_cbc_cannot_be_run(
 def test_the_number_of_a_column_is_read_from_its_name() -> None:
     text = "Optimal - objective value -1.00000000\n**   1 x1   1   0\n"
     assert np.array_equal(read_cbc(text, "").require_solution(), [0, 1])
+
+
+@pytest.mark.parametrize("status", ["Stopped on time", "Stopped on iterations"])
+def test_a_point_that_does_not_fit_yet_leaves_the_limit_named(status: str) -> None:
+    """CBC writes where it stood, with ** before values that break a row: no claim to be precise, and so no `imprecise`."""
+    stopped = read_cbc(
+        f"{status} - objective value 12.00000000\n**      0 x0   3   0\n**      1 x1   3   0\n"
+    )
+    found = verified(PROGRAM, stopped)
+    assert (found.termination, found.limit) == (Termination.LIMIT, stopped.limit)
+    assert (found.solution, found.objective) == (None, None)
+    claimed = verified(PROGRAM, replace(stopped, termination=Termination.OPTIMAL, limit=None))
+    assert (claimed.termination, claimed.limit) == (Termination.IMPRECISE, None)
+
+
+@pytest.mark.solver("cbc")
+def test_cbc_says_that_its_time_is_over_for_a_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends its linear programs "on iterations" then."""
+    ended = "Stopped on iterations - objective value 0.00000000\n", CBC_LOG
+    monkeypatch.setattr("dpopt.solvers.pulp_cbc.run_on_mps", lambda *_: ended)
+    linear = replace(PROGRAM, integrality=np.zeros_like(PROGRAM.integrality))
+    for program, work, limit in ((linear, 5, Limit.TIME), (linear, None, Limit.TIME), (WHOLE, 5, Limit.WORK)):
+        result = PulpCbc().solve(program, SolveLimits(seconds=1.0, work=work), hint=None)
+        assert (result.termination, result.limit) == (Termination.LIMIT, limit)
 
 
 def test_lines_of_cbc_are_noted_with_the_sign_of_the_program() -> None:

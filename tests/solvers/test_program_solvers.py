@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
-from dpopt.models import max_csp_as_mip
+from dpopt.models import coefficient_budget, max_csp_as_mip
 from dpopt.programs import (
     Capability,
     Limit,
@@ -601,3 +601,15 @@ def test_a_limit_of_iterations_is_named_as_such(solver: Solver) -> None:
     assert (result.termination, result.limit) == (Termination.LIMIT, Limit.WORK)
     if result.solution is not None:
         assert program.violation(result.solution.astype(np.float64)) < 1e-4
+
+
+@those_with(either=(Capability.LP, Capability.CONVEX_QP))
+def test_a_time_limit_is_named_for_the_least_coefficients(solver: Solver) -> None:
+    """Whoever is not done by then says so, whatever point was there; CBC and GLPK may be done before they look."""
+    values, weights = np.array([0.0] + [1.0] * 30), np.array([0.0] + [1.0] * 12)
+    program = coefficient_budget(values, weights, 0.3, keeps_zero=True).program
+    result = solver.solve(program, SolveLimits(seconds=1e-4, threads=1))
+    if solver.name in {"cbc", "glpk"} and result.termination is Termination.OPTIMAL:
+        assert result.solution is not None
+    else:
+        assert (result.termination, result.limit) == (Termination.LIMIT, Limit.TIME)

@@ -316,9 +316,8 @@ def _rows(number: float) -> str:
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of the records should know: copies, records that do not decode, fallbacks, lost rounds."""
+    """Return what a reader of the records should know: copies, records that do not decode, lost rounds."""
     from dpopt.inference.records.problem import TIME_IS_UP
-    from dpopt.releases.readme import fallbacks_in_words
 
     records, certificates = statement["records"], statement.get("certificates")
     lines: list[str] = []
@@ -334,8 +333,6 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
             f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records, chosen to be right "
             "together; none is a person"
         )
-    more = "Give it more --seconds, or use the local search"
-    lines += [f"warning: {said[0].lower()}{said[1:]} {more}" for said in fallbacks_in_words(statement)]
     values = statement.get("values", {})
     lines += [f"note: {torn}: {values['lost_because']}" for torn in values.get("lost_to_interruptions", ())]
     if certificates is None:
