@@ -39,12 +39,12 @@ def stays(rows: int = ROWS) -> pd.DataFrame:
 
 
 SAYS = [
-    "'stay' is 'left' less 'admitted' in days in all 6,000 rows",
     "'spent' is 'food' + 'rent' in all 6,000 rows",
-    "'intensive' is at most 'left' in all 6,000 rows",
+    "'stay' is 'left' less 'admitted' in days in all 6,000 rows",
     "'state' determines 'region' in all 6,000 rows",
     "'income' determines 'ages' in all 6,000 rows",
     "if 'sex' is m, then 'pregnant' is no",
+    "'intensive' is at most 'left' in all 6,000 rows",
 ]
 
 
@@ -84,7 +84,7 @@ def test_one_row_of_a_table_that_is_thinned_first_ends_a_proposal(monkeypatch: p
     table: Any = stays()
     assert len(infer_schema(table).proposals) == len(SAYS)
     table.loc[17, "spent"] += 1  # not among every fifth row
-    assert not any(one.says.startswith(SAYS[1]) for one in infer_schema(table).proposals)
+    assert not any(one.says.startswith(SAYS[0]) for one in infer_schema(table).proposals)
 
 
 @pytest.mark.parametrize("seed", range(10))
