@@ -221,7 +221,11 @@ class Table:
             for name in ("problem.txt", "progress.json"):
                 (self.place / name).unlink(missing_ok=True)
             task = self.place / "task.json"
-            told = {"table": str(self.path), "plan": str(self.place / "plan.json"), "out": str(self.out)}
+            told: dict[str, Any] = {
+                "table": str(self.path),
+                "plan": str(self.place / "plan.json"),
+                "out": str(self.out),
+            }
             told |= {"budget": self.paid_from.budget or None, "reading": self.paid_from.reading()}
             with whole_file(task, private=True) as file:
                 file.write(json.dumps({**told, "resumed": resumed}).encode())

@@ -183,7 +183,7 @@ def check(
             console().print(f"read with {key}: {visible(repr(value))}", markup=False)
         if not declared.is_binary:
             words = {one.name: declared_words(one, _SHORT) for one in declared.attributes}
-            types = {one.name: attribute_to_json(one)["type"] for one in declared.attributes}
+            types = {one.name: str(attribute_to_json(one)["type"]) for one in declared.attributes}
             _print_declared({name: [types[name], *words[name]] for name in words})
 
     if table is None:

@@ -261,7 +261,9 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
     dates = [(one, one.seconds) for one in every if one.seconds is not None][:_DATES]
     pool = [(one, unit or None, seconds / size) for one, seconds in dates for unit, size in UNITS.items()]
     pool += [(one, None, one.numbers) for one in every if one.numbers is not None and not one.one.after]
-    sample = np.array([_some(numbers) for *_, numbers in pool]).reshape(len(pool), -1)
+    if not pool:
+        return [], set()
+    sample = np.array([_some(numbers) for *_, numbers in pool])
     whole_rows = np.isfinite(sample).all(0)
     sample = np.nan_to_num(sample[:, whole_rows] if whole_rows.sum() >= _LEAST else sample)
     useful = (sample != 0).mean(1) > 0.02

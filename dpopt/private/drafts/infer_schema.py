@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +190,7 @@ class SchemaDraft:
                 kept = attribute_to_json(attribute)
                 given = {"edges", "bins", "range"} & change.keys()
                 if given and "edges" in kept and not change.keys() & {"edges", "type"}:
-                    edges = kept.pop("edges")
+                    edges: Any = kept.pop("edges")
                     kept |= {"bins": len(edges) - 1, "range": [edges[0], edges[-1]]}
                 gone_keys = {"representatives"} if given else set()
                 gone_keys |= kept.keys() - {"name", "missing"} if "type" in change else set()
