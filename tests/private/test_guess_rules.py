@@ -96,6 +96,24 @@ def test_nothing_is_proposed_of_unrelated_columns(seed: int, rows: int) -> None:
     assert infer_schema(pd.DataFrame({**some, **dominant})).proposals == ()
 
 
+def test_orders_are_proposed_of_one_unit_and_those_of_lengths_and_plain_numbers_stand_last() -> None:
+    rng, rows = np.random.default_rng(0), ROWS
+    sub, age = rng.integers(0, 35, rows), rng.integers(20, 90, rows)
+    few = pd.DataFrame(
+        {"sub_grade": sub, "grade": sub // 5, "EDU": np.minimum(rng.integers(0, 20, rows), age), "AGEP": age}
+    )
+    few["loan_amount"] = rng.integers(100, 9_000, rows)
+    few["paid_amount"] = (few["loan_amount"] * rng.random(rows)).astype(int)
+    table = pd.concat((few, stays()), axis=1)
+    table.loc[:500, ["left", "stay"]] = None, np.nan
+    says = [one.says for one in infer_schema(table).proposals]
+    assert [one[:36] for one in says if "at most" in one] == [
+        "'paid_amount' is at most 'loan_amoun", "'intensive' is at most 'left' in all",
+    ]  # fmt: skip
+    assert "at most 'left'" in says[-1]
+    assert any(one.startswith("'stay' is 'left' less 'admitted' in days in all 5,499 rows") for one in says)
+
+
 def test_rare_values_of_a_mapping_are_left_open() -> None:
     table = stays()[["state", "region"]]
     table.loc[:2, "state"] = "S99"

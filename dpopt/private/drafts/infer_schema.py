@@ -440,13 +440,10 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
     order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
     values = [value for place in order if (value := str(column.values[int(place)].as_py())) not in absent]
     marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)
+    kind = _PERSON if guess.person else _LEFT_OUT
     return ColumnReview(
         column.name,
-        attribute_to_json(guess.attribute)["type"]
-        if guess.attribute
-        else _PERSON
-        if guess.person
-        else _LEFT_OUT,
+        str(attribute_to_json(guess.attribute)["type"]) if guess.attribute else kind,
         len(column.values) - int(np.count_nonzero(marked)),
         column.missing_rows + int(column.counts[marked].sum()),
         guess.codes or ("" if guess.attribute is None else "2 values"),
