@@ -24,19 +24,6 @@ def declared_words(attribute: Attribute, most: int | None = None) -> list[str]:
     return [f"{key}: {_said(value, most)}" for key, value in keys if key not in {"name", "type"}]
 
 
-def type_of(attribute: Attribute) -> str:
-    """Return the type as the schema file has it.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> days = {"edges": ("1970-01-01", "1970-02-01"), "date_format": "%Y-%m-%d"}
-    >>> type_of(dpopt.Attribute("when", dpopt.AttributeKind.NUMERIC, **days))
-    'date'
-    """
-    return str(attribute_to_json(attribute)["type"])
-
-
 def _said(value: object, most: int | None) -> str:
     if not isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)

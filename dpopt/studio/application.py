@@ -55,21 +55,10 @@ _FORBIDDEN = "This page is for the person who started the studio. An address wor
 
 
 class Studio:
-    """A running studio.
+    """A running studio, on a port of 127.0.0.1 (0 takes a free one); releases stay in `folder`.
 
-    Parameters
-    ----------
-    folder : Path
-        Where releases are put; they stay.
-    port : int
-        Of 127.0.0.1; 0 takes one that is free.
-    files : sequence of Path
-        Tables and budget files that its pages may open where they are; all others have to be sent.
-
-    Raises
-    ------
-    PlanError
-        If a file is not there, or the port is taken.
+    Its pages may open `files`, tables and budget files, where they are; all others have to be sent. Raises PlanError if one is
+    not there, or the port is taken.
     """
 
     def __init__(self, folder: Path, port: int = 0, files: Sequence[Path] = ()) -> None:
@@ -91,6 +80,7 @@ class Studio:
                 f"port {port} of 127.0.0.1 cannot be used: {problem.strerror}; leave the port out to take a free one"
             ) from problem
         self.port: int = self._socket.getsockname()[1]
+        self._cookie = f"dpopt_studio_{self.port}"
         _sweep()
         self.private, self._lock = _private_folder()
         self.base = f"/{secrets.token_urlsafe(16)}"
@@ -173,12 +163,12 @@ class Studio:
         self, answer: Callable[[Request], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
-            response = self._refusal(request) or self._admission(request)
-            if response is None:
+            response: Response = Response(_FORBIDDEN, 403)
+            if self._is_from_here(request) and self._is_admitted(request):
                 try:
                     response = await answer(Request(request.scope, _limited(request)))
                 except DpoptError as problem:
-                    response = self._page("studio_problem.html", status=400, problem=str(problem))
+                    response = self._page("studio_problem.html", problem=str(problem))
             response.headers.update(_HEADERS)
             return response
 
@@ -190,50 +180,42 @@ class Studio:
         async def found(request: Request) -> Response:
             table = self.tables.get(request.path_params["key"])
             if table is None:
-                return self._page(
-                    "studio_problem.html", status=404, problem="there is no such table in this studio"
-                )
+                no_table = "there is no such table in this studio"
+                return self._page("studio_problem.html", status=404, problem=no_table)
             return await answer(request, table)
 
         return self._guarded(found)
 
-    def _refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request that is not from these pages, None for one that is."""
+    def _is_from_here(self, request: Request) -> bool:
+        """Return whether a request is for this host, and from one of its pages if it changes something."""
         own = (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
-        if request.headers.get("host") not in own:
-            return Response(_FORBIDDEN, 403)
-        if request.method != "GET" and request.headers.get("origin") not in [
-            f"http://{name}" for name in own
-        ]:
-            return Response(_FORBIDDEN, 403)
-        return None
+        changes = request.method != "GET"
+        return request.headers.get("host") in own and not (
+            changes and request.headers.get("origin") not in [f"http://{name}" for name in own]
+        )
 
-    def _admission(self, request: Request) -> Response | None:
-        """Return a refusal for whoever has no cookie of this studio."""
-        given = request.cookies.get(f"dpopt_studio_{self.port}", "").encode()
-        known = any(secrets.compare_digest(given, one.encode()) for one in self._admitted)
-        return None if known else Response(_FORBIDDEN, 403)
+    def _is_admitted(self, request: Request) -> bool:
+        given = request.cookies.get(self._cookie, "").encode()
+        return any(secrets.compare_digest(given, one.encode()) for one in self._admitted)
 
     async def _enter(self, request: Request) -> Response:
         """Take the token for a cookie, and draw another token; the page leads on, as a cookie of this site asks for."""
         given = request.query_params.get("token", "")
-        response = self._refusal(request)
-        if response is None and secrets.compare_digest(given.encode(), self._token.encode()):
+        response: Response = Response(_FORBIDDEN, 403)
+        if self._is_from_here(request) and secrets.compare_digest(given.encode(), self._token.encode()):
             self._renew()
             cookie = secrets.token_urlsafe(24)
             self._admitted.add(cookie)
             response = HTMLResponse(page("studio_enter.html", title="dpopt studio", to=f"{self.base}/"))
-            name = f"dpopt_studio_{self.port}"
-            response.set_cookie(name, cookie, path=self.base, httponly=True, samesite="strict")
-        response = response or Response(_FORBIDDEN, 403)
+            response.set_cookie(self._cookie, cookie, path=self.base, httponly=True, samesite="strict")
         response.headers.update(_HEADERS)
         return response
 
-    def _page(
-        self, template: str, *, status: int = 200, table: Table | None = None, **values: Any
-    ) -> Response:
-        values = {"refresh": None, "problem": None, "title": "dpopt studio", "base": self.base, **values}
-        return HTMLResponse(page(template, table=table, **values), status)
+    def _page(self, template: str, *, status: int | None = None, **values: Any) -> Response:
+        """Return a page; one with a problem is refused."""
+        usual = {"refresh": None, "problem": None, "title": "dpopt studio", "base": self.base, "table": None}
+        values = {**usual, **values}
+        return HTMLResponse(page(template, **values), status or (400 if values["problem"] else 200))
 
     async def _start(self, request: Request) -> Response:
         named = [name for name in self.files if name.lower().endswith(ENDINGS)]
@@ -260,10 +242,6 @@ class Studio:
         return RedirectResponse(f"{self.base}/tables/{table.key}/columns", 303)
 
     def _chosen(self, named: str) -> Path:
-        """Return a file that the owner named as the studio was started.
-
-        Raises PlanError for any other one.
-        """
         if named not in self.files:
             raise PlanError(
                 f"{named!r} was not named as the studio was started; send it, or start anew: dpopt studio FILE"
@@ -290,7 +268,6 @@ class Studio:
         return self._page(
             "studio_columns.html",
             table=table,
-            status=200 if problem is None else 400,
             problem=problem,
             columns=list(zip(columns, table.draft.columns, strict=True)),
             kinds=KINDS,
@@ -301,14 +278,13 @@ class Studio:
         if request.method == "POST":
             async with request.form() as form:
                 text, seen = str(form.get("rules") or ""), _generation(request)
-                accepted = {int(number) for number in form.getlist("accept") if str(number).isdecimal()}
+                accepted = {int(number) for number in map(str, form.getlist("accept")) if number.isdecimal()}
             try:
                 await run_in_threadpool(table.rule, text, seen, accepted)
                 return RedirectResponse(f"{self.base}/tables/{table.key}/plan", 303)
             except DpoptError as error:
                 problem = str(error)
-        status = 200 if problem is None else 400
-        return self._page("studio_rules.html", table=table, status=status, problem=problem, text=text)
+        return self._page("studio_rules.html", table=table, problem=problem, text=text)
 
     async def _plan(self, request: Request, table: Table) -> Response:
         problem = None
@@ -324,7 +300,6 @@ class Studio:
         return self._page(
             "studio_plan.html",
             table=table,
-            status=200 if problem is None else 400,
             problem=problem,
             asked=table.asked,
             plan=table.plan,
@@ -345,12 +320,8 @@ class Studio:
             return RedirectResponse(f"{self.base}/tables/{table.key}/run", 303)
         if table.process is None:
             return RedirectResponse(f"{self.base}/tables/{table.key}", 303)
-        return self._page(
-            "studio_run.html",
-            table=table,
-            refresh=1 if table.state == "running" else None,
-            progress=table.progress(),
-        )
+        refresh = 1 if table.state == "running" else None
+        return self._page("studio_run.html", table=table, refresh=refresh, progress=table.progress())
 
     async def _download(self, request: Request, table: Table) -> Response:
         what = request.path_params["what"]

@@ -20,19 +20,7 @@ _OWN_FIELD = ("name", "type", "edges", "values", "missing", "integer")
 class ColumnForm:
     """A column as its form shows it; every text is as the owner typed it.
 
-    Attributes
-    ----------
-    name, kind : str
-        As in a schema.
-    kept : bool
-        Whether the release has the column.
-    codes : str
-        A value or an edge of a bin on each line.
-    missing : str
-    whole : bool
-        Whether numbers are whole.
-    more : str
-        All other keys of the schema, one on each line with its value in JSON.
+    `codes` has a value or an edge of a bin on each line, and `more` each other key of the schema, with its value in JSON.
     """
 
     name: str
@@ -64,17 +52,10 @@ class ColumnForm:
         """Return what was sent for the column of this number."""
 
         def text(field: str) -> str:
-            return str(form.get(f"{field}-{number}", ""))
+            return str(form.get(f"{field}-{number}", "")).replace("\r", "")
 
-        return cls(
-            name,
-            text("kind"),
-            bool(text("kept")),
-            text("codes").replace("\r", ""),
-            text("missing"),
-            bool(text("whole")),
-            text("more").replace("\r", ""),
-        )
+        kind, codes, missing, more = map(text, ("kind", "codes", "missing", "more"))
+        return cls(name, kind, bool(text("kept")), codes, missing, bool(text("whole")), more)
 
     def attribute(self, drafted: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the attribute as a schema's JSON has it; other keys are dropped with the type that they were drafted for.
@@ -99,12 +80,9 @@ class ColumnForm:
         if self.kind in {"numeric", "duration"} and self.whole:
             made["integer"] = True
         if self.missing:
-            quoted = self.missing.startswith('"')
-            made["missing"] = (
-                parse_json(self.missing, f"column {self.name!r}: missing", SchemaError)
-                if quoted
-                else self.missing
-            )
+            made["missing"] = self.missing
+            if self.missing.startswith('"'):
+                made["missing"] = parse_json(self.missing, f"column {self.name!r}: missing", SchemaError)
         return made
 
     def _others(self) -> dict[str, Any]:
@@ -180,15 +158,7 @@ WIDTH, HEIGHT, EDGE = 560, 240, 48
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Errors against epsilon as places on a picture, both on logarithmic scales.
-
-    Attributes
-    ----------
-    points : tuple of (float, float, str, str)
-        Place, and what stands under and beside it.
-    baseline : tuple of (float, float)
-        The best that needs no plan.
-    """
+    """Errors against epsilon as places on a picture, both on logarithmic scales; with each what stands under and beside it."""
 
     points: tuple[tuple[float, float, str, str], ...]
     baseline: tuple[tuple[float, float], ...]

@@ -45,12 +45,7 @@ def ending_of(name: str) -> str:
 
 @dataclass(slots=True)
 class Asked:
-    """What the owner asked for, as it was typed; kept so that a form shows it again.
-
-    Attributes
-    ----------
-    n, epsilon, delta, workload, person, rows_per_person, budget : str
-    """
+    """What the owner asked for, as it was typed; kept so that a form shows it again."""
 
     n: str = ""
     epsilon: str = "1"
@@ -62,14 +57,14 @@ class Asked:
 
     def reading(self) -> dict[str, Any]:
         """Return the unit of privacy as a release takes it."""
-        if not self.person.strip() and not self.rows_per_person.strip():
+        person, rows = self.person.strip(), self.rows_per_person.strip()
+        if not person and not rows:
             return {}
-        if not self.person.strip() or not self.rows_per_person.strip():
+        if not person or not rows:
             raise PlanError(
                 "a person is protected where both are named: the column, and the most rows of one person"
             )
-        rows = _number("the most rows of one person", self.rows_per_person)
-        return {"person": self.person.strip(), "rows_per_person": int(rows)}
+        return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows))}
 
     def terms(self) -> dict[str, Any]:
         """Return the terms of a plan, without epsilon.
@@ -95,61 +90,28 @@ def _number(what: str, text: str) -> float:
 
 @dataclass(slots=True)
 class Table:
-    """A table of this studio.
-
-    Attributes
-    ----------
-    key : str
-        By which its pages are addressed; drawn at random.
-    name : str
-        What the owner calls it. May hold anything.
-    path, place : Path
-        The file, and the private folder for what belongs to it.
-    draft : SchemaDraft
-    schema : Schema or None
-        Once the draft has been reviewed.
-    rules : str
-        As they were typed.
-    accepted : set of int
-        Numbers of accepted proposals of the draft, from 1.
-    asked : Asked
-    plan : Planned or None
-    curve : list of dict
-        Predicted errors for several epsilon.
-    out : Path or None
-        The folder of the release.
-    process : Popen or None
-        Of the release.
-    stopped : bool
-        Whether the owner stopped it.
-    generation : int
-        Of columns, rules and plan: it grows whenever one of them changes.
-    begun, paid_from : Schema or None, Asked
-        Of the release that was begun.
-    changing : Lock
-        Held while one of these changes, and while a process is started.
-    """
+    """A table of this studio; its name may hold anything, and its pages are addressed by a random key."""
 
     key: str
     name: str
     path: Path
-    place: Path
+    place: Path  # the private folder for what belongs to it
     draft: dpopt.SchemaDraft
-    schema: dpopt.Schema | None = None
-    rules: str = ""
-    accepted: set[int] = field(default_factory=set)
+    schema: dpopt.Schema | None = None  # once the draft has been reviewed
+    rules: str = ""  # as they were typed
+    accepted: set[int] = field(default_factory=set)  # numbers of proposals of the draft, from 1
     reviewed: list[dict[str, Any]] = field(default_factory=list)
     asked: Asked = field(default_factory=Asked)
     plan: dpopt.Planned | None = None
-    curve: list[dict[str, Any]] = field(default_factory=list)
+    curve: list[dict[str, Any]] = field(default_factory=list)  # predicted errors for several epsilon
     because: str = ""
-    out: Path | None = None
-    process: subprocess.Popen[bytes] | None = None
-    stopped: bool = False
-    generation: int = 0
-    begun: dpopt.Schema | None = None
+    out: Path | None = None  # the folder of the release
+    process: subprocess.Popen[bytes] | None = None  # of the release
+    stopped: bool = False  # by the owner
+    generation: int = 0  # of columns, rules and plan: it grows whenever one of them changes
+    begun: dpopt.Schema | None = None  # of the release that was begun, as is `paid_from`
     paid_from: Asked = field(default_factory=Asked)
-    changing: Lock = field(default_factory=Lock)
+    changing: Lock = field(default_factory=Lock)  # held while one of these changes or a process is started
 
     @classmethod
     def opened(cls, path: Path, name: str, place: Path) -> Table:
@@ -159,14 +121,9 @@ class Table:
         """
         return cls(secrets.token_urlsafe(9), name, path, place, dpopt.infer_schema(path))
 
-    def drafted(self) -> dict[str, dict[str, Any]]:
-        """Return the attributes of the draft by name, as a schema's JSON has them."""
-        return _declared(self.draft.schema)
-
     def columns(self) -> list[ColumnForm]:
         """Return the forms of all columns: as reviewed, or else as drafted."""
-        schema = self.draft.schema if self.schema is None else self.schema
-        declared = _declared(schema)
+        declared = _declared(self.schema or self.draft.schema)
         return [ColumnForm.of(column.name, declared.get(column.name)) for column in self.draft.columns]
 
     def review(self, columns: list[ColumnForm], seen: int) -> None:
@@ -175,7 +132,7 @@ class Table:
         Raises DpoptError with what cannot be declared so, or if something changed since the page that sent it (`seen`); nothing
         changes then.
         """
-        drafted, names = self.drafted(), {column.name for column in columns if column.kept}
+        drafted, names = _declared(self.draft.schema), {column.name for column in columns if column.kept}
         lengths = tuple(self.draft.dates.values())
         dates = _declared(dpopt.Schema(lengths)) if lengths else {}
         kept = []
@@ -204,15 +161,8 @@ class Table:
         if self.state == "running":
             raise PlanError("a release of this table is running with the columns as they are; stop it first")
         obj = {**self.draft.schema.to_json(), "draft": False, "attributes": attributes}
-        obj["proposed"] = [
-            one.to_json(accept=True)
-            for number, one in enumerate(self.draft.proposals, 1)
-            if number in accepted
-        ]
-        listed = rules_of(rules)
-        if listed:
-            obj["rules"] = listed
-        self.schema = dpopt.Schema.from_json(obj)
+        proposed = [one.to_json(accept=i in accepted) for i, one in enumerate(self.draft.proposals, 1)]
+        self.schema = dpopt.Schema.from_json({**obj, "proposed": proposed, "rules": rules_of(rules)})
         self.reviewed, self.accepted, self.plan = attributes, accepted, None
         self.generation += 1
 
@@ -271,19 +221,14 @@ class Table:
             for name in ("problem.txt", "progress.json"):
                 (self.place / name).unlink(missing_ok=True)
             task = self.place / "task.json"
+            told: dict[str, Any] = {
+                "table": str(self.path),
+                "plan": str(self.place / "plan.json"),
+                "out": str(self.out),
+            }
+            told |= {"budget": self.paid_from.budget or None, "reading": self.paid_from.reading()}
             with whole_file(task, private=True) as file:
-                file.write(
-                    json.dumps(
-                        {
-                            "table": str(self.path),
-                            "plan": str(self.place / "plan.json"),
-                            "out": str(self.out),
-                            "budget": self.paid_from.budget or None,
-                            "reading": self.paid_from.reading(),
-                            "resumed": resumed,
-                        }
-                    ).encode()
-                )
+                file.write(json.dumps({**told, "resumed": resumed}).encode())
             self.stop()  # closes what belongs to the last one
             self.stopped = False
             self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
@@ -343,11 +288,7 @@ def _declared(schema: dpopt.Schema) -> dict[str, dict[str, Any]]:
 def _errors(row: Mapping[str, Any]) -> dict[str, Any]:
     baselines = {name: one["mean_error"] for name, one in row["baselines"].items()}
     least = min(baselines, key=lambda name: baselines[name], default=None)
-    return {
-        **row,
-        "baseline": None if least is None else baselines[least],
-        "baseline_name": least,
-    }
+    return {**row, "baseline": None if least is None else baselines[least], "baseline_name": least}
 
 
 def _new_folder(folder: Path, name: str) -> Path:

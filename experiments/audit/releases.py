@@ -18,7 +18,6 @@ import numpy as np
 
 import dpopt
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.workloads.workload import Workload, workload_from_json

@@ -109,7 +109,7 @@ def infer(
         {
             "column": column.name,
             "drafted as": "; ".join(
-                [column.type, *filter(None, [column.codes]), *declared.get(column.name, ())]
+                filter(None, [column.type, column.codes, *declared.get(column.name, ())])
             ),
             "distinct": f"{column.distinct:,}",
             "missing": f"{column.missing:,}" if column.missing else "",
@@ -121,25 +121,17 @@ def infer(
         if details or column.check or column.left_out
     ]
     lines = said if details else said[:_MOST_LINES]
-    headings = [
-        "column",
-        "drafted as",
-        *(["distinct", "missing", "examples", "why"] if details else []),
-        "check",
-    ]
+    of_details = ["distinct", "missing", "examples", "why"] if details else []
+    headings = ["column", "drafted as", *of_details, "check"]
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
     print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
     if len(lines) < len(said):
         shown.print(f"{len(said) - len(lines):,} more columns to check stand on the page", markup=False)
     if not details and len(said) < len(drafted.columns):
-        named = {line["column"] for line in said}
-        others = [column.name for column in drafted.columns if column.name not in named]
+        others = [column for column in drafted.columns if not (column.check or column.left_out)]
         shown.print(f"no remark on {counted(len(others), 'column')}:", markup=False)
-        kinds = {column.name: column.type for column in drafted.columns}
-        _print_declared({name: [kinds[name], *declared[name]] for name in others})
-    for note in drafted.notes:
-        shown.print(f"note: {visible(note)}", markup=False)
-    for line in drafted.proposed():
+        _print_declared({column.name: [column.type, *declared[column.name]] for column in others})
+    for line in (*(f"note: {note}" for note in drafted.notes), *drafted.proposed()):
         shown.print(visible(line), markup=False)
     if drafted.proposals:
         shown.print(
@@ -176,9 +168,9 @@ def check(
     from dpopt.private.evaluation import broken_rows, numeric_figures
     from dpopt.private.readers.read_table import fit_of_table, unused_columns
     from dpopt.releases.rule_conflicts import feasible_record
-    from dpopt.schema.declared import declared_words, type_of
+    from dpopt.schema.declared import declared_words
     from dpopt.schema.finer import rough_differences
-    from dpopt.schema.schema import Schema
+    from dpopt.schema.schema import Schema, attribute_to_json
 
     declared = Schema.read(schema)
     feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
@@ -190,9 +182,9 @@ def check(
         for key, value in declared.reading:
             console().print(f"read with {key}: {visible(repr(value))}", markup=False)
         if not declared.is_binary:
-            _print_declared(
-                {one.name: [type_of(one), *declared_words(one, _SHORT)] for one in declared.attributes}
-            )
+            words = {one.name: declared_words(one, _SHORT) for one in declared.attributes}
+            types = {one.name: str(attribute_to_json(one)["type"]) for one in declared.attributes}
+            _print_declared({name: [types[name], *words[name]] for name in words})
 
     if table is None:
         console().print(summary)

@@ -1,4 +1,4 @@
-"""What holds in every row of a large table: mappings, implications, orders, sums. Proposed to the owner, never declared.
+"""What holds in every row of a large table: mappings, implications, sums, orders. Proposed to the owner, never declared.
 
 It may hold by chance, so it needs `_ROWS` rows. An implication needs `_CASES` rows that meet its condition, `_EXCEPTIONS` of
 which would break it if the columns were unrelated; a mapping ten times as many. An order would break in `_MIXED` of the rows
@@ -8,9 +8,11 @@ if one column were shuffled; each term of a sum is not 0 in `_CASES` rows. Value
 from __future__ import annotations
 
 import json
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, permutations
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,12 +29,31 @@ from dpopt.schema.lengths import length
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, attribute_to_json
 
 _ROWS, _CASES, _EXCEPTIONS, _RARE, _MIXED = 1_000, 300, 30, 5, 0.05
-_PAIRS, _PROPOSALS, _RUN, _DATES = 20_000, 200, 24, 12  # most pairs, proposals, terms, dates
+_PAIRS, _PROPOSALS, _DATES = 20_000, 200, 12
 _CELLS, _TABLE = 6 * 10**6, 2**16  # cells of the table read at a time, and of the counts of a pair
 _COLUMNS, _MOST_ROWS = 16, 2 * 10**6  # so few columns are read whole, up to so many rows
-_SAMPLE, _PRECISION, _GOLDEN = 1_000, 1e-9, 0.6180339887498949
+_SAMPLE, _PRECISION, _GOLDEN, _LEAST = 1_000, 1e-12, 0.6180339887498949, 50
+_WORD = re.compile(r"[^\W\d_a-z]*[^\W\d_A-Z]+|[^\W\d_]+")
+_OF_ANY_UNIT = {
+    "num",
+    "number",
+    "nr",
+    "no",
+    "of",
+    "total",
+    "count",
+    "sum",
+    "mean",
+    "avg",
+    "min",
+    "max",
+    "code",
+    "id",
+}
 
+_Codes = NDArray[np.int64]
 _Numbers = NDArray[np.float64]
+_Way = tuple[int, int]
 _Changes = dict[str, dict[str, Any] | None]
 
 
@@ -61,38 +82,37 @@ class Proposal:
 @dataclass(slots=True)
 class _Column:
     one: Attribute
-    codes: NDArray[np.int64]
+    codes: _Codes
     numbers: _Numbers | None = None  # lengths as lengths, NaN where missing
-    raw: _Numbers | None = None  # of dates: seconds
-    form: str | None = None
+    seconds: _Numbers | None = None  # of dates
 
     @property
     def name(self) -> str:
         return self.one.name
 
     @property
-    def numeric(self) -> Attribute:
+    def bins(self) -> Attribute:
         """The attribute; of few different whole numbers a numeric one with a bin for each."""
         if self.one.kind is AttributeKind.NUMERIC:
             return self.one
-        edges = (*sorted(map(float, self.one.values)), max(map(float, self.one.values)) + 1)
-        return Attribute(
-            self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=self.one.missing
-        )
+        values = sorted(map(float, self.one.values))
+        edges, missing = (*values, values[-1] + 1), self.one.missing
+        return Attribute(self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=missing)
 
-    def literal(self, codes: Sequence[int] | NDArray[Any]) -> list[Any]:
-        if [*codes] == [self.one.missing_code]:
-            return [self.name, "is", "missing"]
-        return [self.name, "in", self.named(codes)]
+    def as_bins(self) -> _Changes:
+        return {} if self.bins is self.one else {self.name: attribute_to_json(self.bins)}
 
-    def named(self, codes: Sequence[int] | NDArray[Any]) -> list[Any]:
-        bins = self.one.kind is AttributeKind.NUMERIC
-        return [
-            None if code == self.one.missing_code else {"bin": code} if bins else self.one.values[code]
-            for code in map(int, codes)
-        ]
+    @property
+    def words(self) -> set[str]:
+        """Words of the name that may name a unit, and the unit of a length."""
+        found = _WORD.findall(f"{self.name} {self.one.unit or ''}")
+        return {word.lower().removesuffix("s") for word in found if len(word) > 1} - _OF_ANY_UNIT
 
-    def words(self, codes: Sequence[int] | NDArray[Any]) -> str:
+    def named(self, codes: Sequence[int] | _Codes) -> list[Any]:
+        labels: Any = [{"bin": code} for code in range(self.one.size)] if self.one.edges else self.one.values
+        return [None if code == self.one.missing_code else labels[code] for code in map(int, codes)]
+
+    def said(self, codes: _Codes) -> str:
         more = f" or {len(codes) - 3} others" if len(codes) > 3 else ""
         return f"{shown(self.name)} is {' or '.join(self.one.label(int(code)) for code in codes[:3])}{more}"
 
@@ -110,8 +130,12 @@ def propose(
     few = len(attributes) <= _COLUMNS
     thin = 1 + (rows // _MOST_ROWS if few else rows * len(attributes) // _CELLS)
     columns, step = _columns_of(source, attributes, dates, thin), 1 if few else thin
-    of_numbers, changed = _of_numbers(columns, step)
-    made = of_numbers + _of_codes([one for one in columns if one.name not in changed], step)
+    sums, changed = _sums(columns, step)
+    columns = [one for one in columns if one.name not in changed]
+    mappings, implications, mapped = _of_codes(columns, step)
+    orders = _orders(columns, mapped, step)
+    alike, others = ([one for same, one in orders if same == kind] for kind in (True, False))
+    made = [*sums, *mappings, *alike, *implications, *others]
     named, most = set[str](), len(attributes) if step == 1 else max(_COLUMNS, len(attributes) // 2)
     for text in (json.dumps(one.to_json()) for one in made[: 5 * _PROPOSALS]):
         here = {one.name for one in attributes if json.dumps(one.name) in text}
@@ -156,240 +180,143 @@ def _columns_of(
         numbers = read if one.after is None else length(found[one.after], read, form, one.unit)
         codes = np.searchsorted(np.array(one.edges[1:-1]), numbers, side="right")
         codes[np.isnan(numbers)] = len(one.edges) - 1
-        columns.append(
-            _Column(one, codes, None if one.date_format else numbers, read if form else None, form)
-        )
+        columns.append(_Column(one, codes, None if one.date_format else numbers, read if form else None))
     return columns
 
 
-def _near(count: int, most: int) -> NDArray[np.int64]:
-    """Return pairs of places, those of neighbours first, up to a number, (p, 2)."""
+def _near(count: int) -> _Codes:
+    """Return pairs of places, those of neighbours first, (p, 2)."""
     gaps = ((place, place + gap) for gap in range(1, count) for place in range(count - gap))
-    return np.array(list(islice(gaps, most)), dtype=np.int64).reshape(-1, 2)
+    return np.array(list(islice(gaps, _PAIRS)), dtype=np.int64).reshape(-1, 2)
 
 
-def _of_codes(columns: Sequence[_Column], step: int) -> list[Proposal]:
-    """Return mappings; then implications, the ones with the most expected exceptions first."""
-    mapped: dict[tuple[int, int], Proposal] = {}
-    implied: dict[tuple[int, int], list[tuple[float, Proposal]]] = {}
-    for one, other in _near(len(columns), _PAIRS):
+def _of_codes(columns: Sequence[_Column], step: int) -> tuple[list[Proposal], list[Proposal], list[set[str]]]:
+    """Return mappings; implications, those with the most expected exceptions first; and which columns have a mapping."""
+    mappings, implied = list[Proposal](), dict[_Way, list[tuple[float, Proposal]]]()
+    mapped, known = list[set[str]](), defaultdict[int, set[int]](set)  # what follows from a column
+    for one, other in _near(len(columns)).tolist():
         first, second = columns[one], columns[other]
         shape = (first.one.size, second.one.size)
         if min(shape) == 1 or shape[0] * shape[1] > _TABLE:
             continue
-        counts = np.bincount(first.codes * shape[1] + second.codes, minlength=shape[0] * shape[1])
-        table = counts.reshape(shape)
-        both, back = (int(one), int(other)), (int(other), int(one))
-        ways = ((both, first, second, table), (back, second, first, table.T))
-        found = {
-            way: _mapping(left, right, cells) for way, left, right, cells in ways if _determines(cells, step)
-        }
-        mapped |= found
-        for way, left, right, cells in ways if not found else ():
-            if said := list(_implications(left, right, cells, step)):
+        cells = np.bincount(first.codes * shape[1] + second.codes, minlength=shape[0] * shape[1])
+        table = cells.reshape(shape)
+        ways = (((one, other), first, second, table), ((other, one), second, first, table.T))
+        found = [way for way in ways if _determines(way[3], step)]
+        for (since, then), left, right, counts in found:
+            mapped.append({first.name, second.name})
+            if then not in known[since]:
+                mappings.append(_mapping(left, right, counts))
+                for place in [since, *(place for place in known if since in known[place])]:
+                    known[place] |= {then} | known[then]
+        for way, left, right, counts in ways if not found else ():  # the two say the same of most cells
+            if said := list(_implications(left, right, counts, step)):
                 implied[way] = said
-                break  # the other way round says the same of most cells
-    for one, other in [way for way in mapped if way[0] < way[1] and way[::-1] in mapped]:
-        reverse = mapped.pop((other, one))
-        mapped[one, other] = replace(mapped[one, other], rules=mapped[one, other].rules + reverse.rules)
-        for way in [way for way in (*mapped, *implied) if other in way and way != (one, other)]:
-            mapped.pop(way, None)
-            implied.pop(way, None)
+                break
 
-    def follows(way: tuple[int, int], known: Mapping[tuple[int, int], object]) -> bool:
-        return any(one == way[0] and known.get((by, way[1])) for one, by in mapped)
+    def follows(one: int, then: int) -> bool:
+        return any((by, then) in implied and (one not in known[by] or by < one) for by in {*known[one]})
 
-    rest = [one for way, found in implied.items() if not follows(way, implied) for one in found]
-    direct = [one for way, one in mapped.items() if not follows(way, mapped)]
-    return [*direct, *(one for _, one in sorted(rest, key=lambda pair: -pair[0]))]
+    rest = [pair for way, said in implied.items() if not follows(*way) for pair in said]
+    return mappings, [one for _, one in sorted(rest, key=lambda pair: -pair[0])], mapped
 
 
-def _determines(table: NDArray[np.int64], step: int) -> bool:
+def _determines(table: _Codes, step: int) -> bool:
     """Return whether each code in the rows has one partner, which would rarely be if the columns were unrelated."""
-    rows = table.sum(1)
-    if (table.max(1) < rows).any():
+    if (table.max(1) < (rows := table.sum(1))).any():
         return False
-    share = table.sum(0) / table.sum()
-    expected = np.maximum(rows - 1, 0) @ (
-        1 - share[table.argmax(1)]
-    )  # the first row of a code breaks nothing
-    return bool(expected >= 10 * _EXCEPTIONS / step)
+    others = 1 - table.sum(0)[table.argmax(1)] / table.sum()
+    return bool(np.maximum(rows - 1, 0) @ others >= 10 * _EXCEPTIONS / step)  # a first row breaks nothing
 
 
-def _mapping(first: _Column, second: _Column, table: NDArray[np.int64]) -> Proposal:
+def _mapping(first: _Column, second: _Column, table: _Codes) -> Proposal:
     closed, partner = table.sum(1) >= _RARE, table.argmax(1)
     pairs = [
         [first.named(np.flatnonzero(closed & (partner == code))), second.named([code])]
         for code in np.unique(partner[closed]).tolist()
     ]
-    opened = np.flatnonzero(~closed)
-    if opened.size:
-        pairs.append([first.named(opened), second.named(range(second.one.size))])
     says = f"{shown(first.name)} determines {shown(second.name)} in all {table.sum():,} rows"
-    says += (
-        f"; {opened.size} of its values, each in fewer than {_RARE} rows, are left open"
-        if opened.size
-        else ""
-    )
+    if (opened := np.flatnonzero(~closed)).size:
+        pairs.append([first.named(opened), second.named(range(second.one.size))])
+        says += f"; {opened.size} of its values, each in fewer than {_RARE} rows, are left open"
     return Proposal(says, ({"determines": [first.name, second.name], "mapping": pairs},))
 
 
 def _implications(
-    first: _Column, second: _Column, table: NDArray[np.int64], step: int
+    first: _Column, second: _Column, table: _Codes, step: int
 ) -> Iterator[tuple[float, Proposal]]:
-    """Yield what follows from codes of the first column: one code of the second, or that it is given."""
-    rows, missing, least = table.sum(1), second.one.missing_code, _EXCEPTIONS / step
-    often = rows >= _CASES / step
-    if not (often & ((table.max(1) == rows) | (table[:, -1] == 0))).any():
-        return
-    share = table.sum(0) / table.sum()
-    only = (table == rows[:, None]) & often[:, None] & (rows[:, None] * (1 - share) >= least)
-    for code in np.flatnonzero(only.any(0)).tolist():
-        codes = np.flatnonzero(only[:, code])
-        count, then = int(rows[codes].sum()), second.literal([code])
-        says = f"if {first.words(codes)}, then {second.words([code])}, in all {count:,} rows"
-        rule: dict[str, Any] = {"if": first.literal(codes), "then": then}
-        if code == missing and not table[~only[:, code], code].any():
-            says, rule = f"exactly {says}", {"iff": [first.literal(codes), then]}
+    """Yield what follows from codes of the first column: one code of the second."""
+    rows, share = table.sum(1)[:, None], table.sum(0) / table.sum()
+    only = (table == rows) & (rows >= _CASES / step) & (rows * (1 - share) >= _EXCEPTIONS / step)
+    for code in np.flatnonzero(only.any(0)):
+        codes, then = np.flatnonzero(only[:, code]), np.array([code])
+        count = int(rows[codes].sum())
+        says = f"if {first.said(codes)}, then {second.said(then)}, in all {count:,} rows"
+        rule = {"if": [first.name, "in", first.named(codes)], "then": [second.name, "in", second.named(then)]}
         yield count * (1 - share[code]), Proposal(says, (rule,))
-    if missing is not None:
-        given = often & (table[:, missing] == 0) & (rows * share[missing] >= least)
-        codes = np.flatnonzero(given & ~only.any(1))
-        if codes.size and table[~given, missing].sum() != table[~given].sum():  # else "exactly if" says it
-            then = [second.name, "is", "given"]
-            says = f"if {first.words(codes)}, then {shown(second.name)} is given, in all {rows[codes].sum():,} rows"
-            yield (
-                float(rows[codes].sum() * share[missing]),
-                Proposal(says, ({"if": first.literal(codes), "then": then},)),
-            )
 
 
-def _of_numbers(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]]:
-    """Return lengths, sums and orders, and the names of the columns that these lengths and sums change."""
-    columns = [one for one in every if one.numbers is not None]
-    if not columns:
+def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]]:
+    """Return numbers that are the sum of two others, or by which two dates are apart; and the columns that these change."""
+    dates = [(one, one.seconds) for one in every if one.seconds is not None][:_DATES]
+    pool = [(one, unit or None, seconds / size) for one, seconds in dates for unit, size in UNITS.items()]
+    pool += [(one, None, one.numbers) for one in every if one.numbers is not None and not one.one.after]
+    if not pool:
         return [], set()
+    sample = np.array([_some(numbers) for *_, numbers in pool])
+    whole_rows = np.isfinite(sample).all(0)
+    sample = np.nan_to_num(sample[:, whole_rows] if whole_rows.sum() >= _LEAST else sample)
+    useful = (sample != 0).mean(1) > 0.02
+    seen = sample @ (np.arange(1, sample.shape[1] + 1) * _GOLDEN % 1 - 0.5)
     made, changed = list[Proposal](), set[str]()
-    numbers = [np.asarray(one.numbers) for one in columns]
-    chosen = np.unique(np.linspace(0, numbers[0].size - 1, _SAMPLE).astype(np.int64))
-    sample, pairs = np.array([one[chosen] for one in numbers]), _near(len(columns), _PAIRS)
-
-    def add(says: str, changes: _Changes, names: Sequence[str]) -> None:
-        if not changed & {*names}:
-            changed.update(changes)
+    for one, other in _near(len(pool)).tolist():
+        (first, unit, since), (last, unit_of_last, until) = pool[one], pool[other]
+        if unit_of_last or not (useful[one] and useful[other]):
+            continue
+        wanted = seen[one] + seen[other]  # a projection of the sample
+        for place in np.flatnonzero(useful & (np.abs(seen - wanted) <= 1e-9 * (1 + np.abs(wanted)))):
+            whole, of_whole, total = pool[place]
+            names, rows = {whole.name, first.name, last.name}, np.isfinite(since + until + total)
+            few = min(((part != 0) & rows).sum() for part in (since, until)) < _CASES / step
+            unlike = np.abs(since + until - total) > _PRECISION * (1 + np.abs(total))
+            if few or of_whole != unit or len(names - changed) < 3 or unlike.any():
+                continue
+            name, of_first, of_last = (shown(one.name) for one in (whole, first, last))
+            says = f"{name} is {of_first} + {of_last}"
+            if unit:
+                says = f"{of_last} is {name} less {of_first} in {unit}"
+            says += f" in all {rows.sum():,} rows: declare {name} as a length after {of_first}, and leave {of_last} out"
+            changes, missing = _Changes({last.name: None}), [one.one.missing for one in (whole, first, last)]
+            if unit is None or (whole.one.after, whole.one.unit) != (first.name, unit):
+                after = {"name": whole.name, "after": first.name, "unit": unit, "representatives": ()}
+                after["missing"] = next((text for text in missing if text is not None), None)
+                changes |= first.as_bins() | {whole.name: attribute_to_json(replace(last.bins, **after))}
+            changed |= changes.keys()
             made.append(Proposal(says, (), changes))
-
-    for span in _spans([one for one in every if one.raw is not None], columns, sample, chosen, step):
-        number, since, until, unit, rows = span
-        changes: _Changes = {number.name: None}
-        if (until.one.after, until.one.unit) != (since.name, unit):
-            changes[until.name] = _length_after(number.numeric, until.one, since.one, unit)
-        says = f"{shown(number.name)} is {shown(until.name)} less {shown(since.name)} in {unit} in all {rows:,} rows"
-        says += f": take {shown(until.name)} as this length, and leave {shown(number.name)} out"
-        add(says, changes, [number.name, until.name, since.name])
-    for total, terms in _sums(sample, pairs):
-        parts = [numbers[place] for place in terms]
-        rows = np.isfinite(sum(parts) + numbers[total])
-        often = min(((one != 0) & rows).sum() for one in parts) >= _CASES / step
-        if often and not _differ(sum(parts), numbers[total]):
-            whole, *others = (columns[place] for place in (total, *terms))
-            said = " + ".join(shown(one.name) for one in others)
-            says, changes = _sum_changes(whole, others)
-            says = f"{shown(whole.name)} is {said} in all {rows.sum():,} rows: {says}"
-            add(says, changes, [whole.name, *(one.name for one in others)])
-    orders = _orders(numbers, sample, pairs, step)
-    for less, more in [pair for pair in orders if pair[0] < pair[1] and pair[::-1] in orders]:
-        names = [columns[less].name, columns[more].name]
-        if names[1] not in {one.one.after for one in every}:
-            says = f"{shown(names[1])} is the same number as {shown(names[0])} in all {orders[less, more]:,} rows"
-            add(f"{says}: leave it out", {names[1]: None}, names)
-    free = {place for place, one in enumerate(columns) if one.name not in changed}
-    known = {pair: rows for pair, rows in orders.items() if free.issuperset(pair)}
-    for (less, more), rows in known.items():
-        if not any((less, middle) in known and (middle, more) in known for middle in free):
-            low, high = columns[less], columns[more]
-            again = {
-                one.name: attribute_to_json(one.numeric) for one in (low, high) if one.numeric is not one.one
-            }
-            says = f"{shown(low.name)} is at most {shown(high.name)} in all {rows:,} rows that have both"
-            rule = {"ordered": [low.name, high.name], "by": "representative"}
-            made.append(Proposal(says, (rule,), again))
     return made, changed
 
 
-def _sum_changes(whole: _Column, terms: Sequence[_Column]) -> tuple[str, _Changes]:
-    """Return a sum of two columns as a length after one of them, whose bins are those of the other; of more, without it."""
-    first, last = terms[0], terms[-1]
-    if len(terms) > 2 or whole.one.after or first.one.after or last.one.after:
-        return "leave it out", {whole.name: None}
-    changes: _Changes = {} if first.numeric is first.one else {first.name: attribute_to_json(first.numeric)}
-    changes |= {whole.name: _length_after(last.numeric, whole.one, first.one, None), last.name: None}
-    return f"declare it as a length after {shown(first.name)}, and leave {shown(last.name)} out", changes
-
-
-def _spans(
-    dates: Sequence[_Column],
-    columns: Sequence[_Column],
-    sample: _Numbers,
-    chosen: NDArray[np.int64],
-    step: int,
-) -> Iterator[tuple[_Column, _Column, _Column, str, int]]:
-    """Yield columns of numbers that are a length between two dates: the column, the two dates, the unit, the rows."""
-    for since, until in permutations(dates[:_DATES], 2):
-        for unit in UNITS if since.form == until.form else ():
-            apart = length(np.asarray(since.raw), np.asarray(until.raw), since.form, unit)
-            for one, some in zip(columns, sample, strict=True):
-                if one.one.after is None and np.ptp(np.nan_to_num(some)) and not _differ(apart[chosen], some):
-                    rows = int(np.isfinite(apart + np.asarray(one.numbers)).sum())
-                    if rows >= _ROWS / step and not _differ(apart, np.asarray(one.numbers)):
-                        yield one, since, until, unit, rows
-
-
-def _sums(sample: _Numbers, pairs: NDArray[np.int64]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield columns that are the sum of two others, or of several neighbours, in a sample: by a projection of it."""
-    plain = np.nan_to_num(sample)
-    useful = (np.ptp(plain, axis=1) > 0) & ((plain != 0).mean(1) > 0.02)
-    seen = plain @ (np.arange(1, plain.shape[1] + 1) * _GOLDEN % 1 - 0.5)
-    steps, count = np.concatenate(([0.0], np.cumsum(seen))), seen.size
-    found: list[tuple[Any, tuple[int, ...]]] = [
-        (seen[one] + seen[two], (int(one), int(two))) for one, two in pairs if useful[one] and useful[two]
-    ]
-    for first in range(count):
-        for end in range(first + 3, min(first + _RUN, count) + 1):
-            if not useful[end - 1]:
-                break
-            found.append((steps[end] - steps[first], tuple(range(first, end))))
-    order = np.argsort(seen)
-    values = np.array([value for value, _ in found])
-    places = np.searchsorted(seen[order], values - _PRECISION * (1 + np.abs(values)))
-    for place, (value, terms) in zip(places, found, strict=True):
-        total = int(order[min(place, count - 1)])
-        close = abs(seen[total] - value) <= 2 * _PRECISION * (1 + abs(value)) and total not in terms
-        if close and useful[total] and useful[terms[0]] and not _differ(plain[[*terms]].sum(0), plain[total]):
-            yield total, terms
-
-
-def _orders(
-    numbers: Sequence[_Numbers], sample: _Numbers, pairs: NDArray[np.int64], step: int
-) -> dict[tuple[int, int], int]:
-    """Return pairs of which the first number is in no row above the second, with their rows."""
-    found, mixed = {}, np.argsort(np.arange(sample.shape[1]) * _GOLDEN % 1)
-    for less, more in [*pairs, *pairs[:, ::-1]]:
-        if (sample[less, :20] > sample[more, :20]).any() or (sample[less] > sample[more]).any():
+def _orders(every: Sequence[_Column], mapped: list[set[str]], step: int) -> list[tuple[bool, Proposal]]:
+    """Return orders of numbers, and whether both have one unit by their names; else one is a length of time."""
+    columns = [(one, one.numbers, one.words) for one in every if one.numbers is not None]
+    sample, found = [_some(numbers) for _, numbers, _ in columns], dict[_Way, tuple[bool, Proposal]]()
+    for less, more in (way for pair in _near(len(columns)).tolist() for way in (pair, pair[::-1])):
+        (low, lows, words), (high, highs, others) = columns[less], columns[more]
+        units, alike = {low.one.unit, high.one.unit}, low.one.kind == high.one.kind and bool(words & others)
+        related = alike or (None in units and len(units) > 1)
+        if not related or {low.name, high.name} in mapped or (sample[less] > sample[more]).any():
             continue
-        apart, rows = sample[less] - sample[more, mixed], np.isfinite(numbers[less] - numbers[more]).sum()
-        crossing = (apart > 0).sum() >= max(1, _MIXED * np.isfinite(apart).sum())
-        if crossing and rows >= _ROWS / step and not (numbers[less] > numbers[more]).any():
-            found[int(less), int(more)] = int(rows)
-    return found
+        apart = sample[less] - sample[more][np.argsort(np.arange(sample[more].size) * _GOLDEN % 1)]
+        rows, crossing = np.isfinite(lows - highs).sum(), (apart > 0).sum()
+        least = max(1, _MIXED * np.isfinite(apart).sum())
+        if rows < _ROWS / step or crossing < least or (lows > highs).any():
+            continue
+        says = f"{shown(low.name)} is at most {shown(high.name)} in all {rows:,} rows that have both"
+        rule = {"ordered": [low.name, high.name], "by": "representative"}
+        found[less, more] = alike, Proposal(says, (rule,), low.as_bins() | high.as_bins())
+    between = {(less, most) for less, more in found for middle, most in found if more == middle}
+    return [one for way, one in found.items() if way not in between]
 
 
-def _differ(one: Any, other: _Numbers) -> bool:
-    return bool((np.abs(one - other) > _PRECISION * (1 + np.abs(other))).any())
-
-
-def _length_after(bins: Attribute, one: Attribute, since: Attribute, unit: str | None) -> dict[str, Any]:
-    missing = next((text for text in (one.missing, since.missing, bins.missing) if text is not None), None)
-    return attribute_to_json(
-        replace(bins, name=one.name, after=since.name, unit=unit, missing=missing, representatives=())
-    )
+def _some(numbers: _Numbers) -> _Numbers:
+    return numbers[np.unique(np.linspace(0, numbers.size - 1, _SAMPLE).astype(np.int64))]

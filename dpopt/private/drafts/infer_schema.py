@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ from dpopt.schema.schema import (
     LARGEST_SIZE,
     READING_KEYS,
     Attribute,
-    AttributeKind,
     Schema,
     attribute_to_json,
     number_text,
@@ -96,19 +95,8 @@ _LEFT_OUT, _PERSON = "left out", "unit of privacy"
 class SchemaDraft:
     """A drafted schema with the review of each column. Not private: for the owner of the table alone.
 
-    Attributes
-    ----------
-    schema : Schema
-        Marked as a draft. It declares how the table is read, where that is not as usual.
-    columns : tuple of ColumnReview
-        One for each column of the table, in its order.
-    notes : tuple of str
-        What to look at besides single columns.
-    rows : int
-    title : str
-        What the table is called.
-    proposals : tuple of Proposal
-        What holds in every row of the table, to be accepted only if the world has it so. In the file: the list "proposed".
+    `schema` declares how the table is read, where that is not as usual; `columns` are in the order of the table; `notes` say
+    what to look at besides single columns; `proposals` hold in every row, to be accepted only if the world has it so.
 
     Examples
     --------
@@ -200,23 +188,13 @@ class SchemaDraft:
             attribute = self.dates.get(drafted.name, drafted) if drafted.after in gone else drafted
             if change is not None:
                 kept = attribute_to_json(attribute)
-                if (
-                    change.keys() & {"bins", "range"}
-                    and "edges" in kept
-                    and not change.keys() & {"edges", "type"}
-                ):
-                    edges: list[object] = list(attribute.edges)
-                    del kept["edges"]
+                given = {"edges", "bins", "range"} & change.keys()
+                if given and "edges" in kept and not change.keys() & {"edges", "type"}:
+                    edges: Any = kept.pop("edges")
                     kept |= {"bins": len(edges) - 1, "range": [edges[0], edges[-1]]}
-                middles = {"representatives"}
-                replaced = {
-                    "type": kept.keys() - {"name", "missing"},
-                    "edges": middles,
-                    "bins": middles,
-                    "range": middles,
-                }
-                for key in change.keys() & replaced.keys():
-                    kept = {name: value for name, value in kept.items() if name not in replaced[key]}
+                gone_keys = {"representatives"} if given else set()
+                gone_keys |= kept.keys() - {"name", "missing"} if "type" in change else set()
+                kept = {key: value for key, value in kept.items() if key not in gone_keys}
                 attributes.append({**kept, **change})
         listed = [*map(rule_to_json, base.rules), *rules]
         return Schema.from_json({**base.to_json(), "draft": False, "attributes": attributes, "rules": listed})
@@ -228,9 +206,7 @@ class SchemaDraft:
             raise SchemaError(
                 f"there is no proposal number {min(unknown)}; the draft has {len(self.proposals)}"
             )
-        chosen = [
-            one.to_json(accept=True) for number, one in enumerate(self.proposals, 1) if number in numbers
-        ]
+        chosen = [self.proposals[number - 1].to_json(accept=True) for number in sorted(numbers)]
         return Schema.from_json({**self.schema.to_json(), "proposed": chosen})
 
     def to_html(self, file: str = "the schema") -> str:
@@ -271,10 +247,7 @@ class SchemaDraft:
         """Return the first proposals as lines for people."""
         lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:most], 1)]
         more = len(self.proposals) - len(lines)
-        return [
-            *lines,
-            *([f"{counted(more, 'more proposal')} stand on the page and in the file"] if more else []),
-        ]
+        return lines + [f"{counted(more, 'more proposal')} stand on the page and in the file"] * (more > 0)
 
 
 def infer_schema(
@@ -386,17 +359,9 @@ def infer_schema(
     drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
     proposals = (*in_order, *propose(source, attributes, dates, rows))
+    read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
-        drafted,
-        tuple(reviews),
-        tuple(notes),
-        rows,
-        source.title,
-        tuple(
-            f"{name}: {shown(value) if isinstance(value, str) else value}" for name, value in declared.items()
-        ),
-        proposals,
-        dates,
+        drafted, tuple(reviews), tuple(notes), rows, source.title, tuple(read), proposals, dates
     )
 
 
@@ -475,9 +440,10 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
     order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
     values = [value for place in order if (value := str(column.values[int(place)].as_py())) not in absent]
     marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)
+    kind = _PERSON if guess.person else _LEFT_OUT
     return ColumnReview(
         column.name,
-        _type_of(guess.attribute) if guess.attribute else _PERSON if guess.person else _LEFT_OUT,
+        str(attribute_to_json(guess.attribute)["type"]) if guess.attribute else kind,
         len(column.values) - int(np.count_nonzero(marked)),
         column.missing_rows + int(column.counts[marked].sum()),
         guess.codes or ("" if guess.attribute is None else "2 values"),
@@ -487,11 +453,6 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
         guess.why,
         guess.check,
     )
-
-
-def _type_of(attribute: Attribute) -> str:
-    dated = attribute.kind is AttributeKind.NUMERIC and attribute.date_format is not None
-    return "date" if dated else "duration" if attribute.duration else attribute.kind.value
 
 
 def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnReview:
