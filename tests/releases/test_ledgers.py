@@ -273,7 +273,8 @@ def test_a_run_that_was_stopped_anywhere_is_reserved_once(lines: int, tmp_path: 
 def test_a_run_without_a_budget_does_not_go_on_with_one(tmp_path: Path) -> None:
     table, folder = write_table(tmp_path), tmp_path / "out"
 
-    append, written = FileJournal.append, []
+    append = FileJournal.append
+    written: list[dict[str, Any]] = []
 
     def stop_at_the_second(journal: FileJournal, entry: dict[str, Any], *, wait: bool = True) -> None:
         if written:
