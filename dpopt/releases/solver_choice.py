@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -50,8 +51,17 @@ def solver_and_formulation(
     In Python a solver may be given as it is.
     The formulation is None for solvers that take weighted clauses as they are, per-literal where none is named.
 
-    Raises SolverUnavailableError: no solver has this name; PlanError: no formulation has this name, or the solver needs none.
+    Raises SolverUnavailableError: no solver has this name; PlanError: no formulation has this name, or the solver needs none,
+    or it is no solver.
     """
+    if not isinstance(given, str) and not (
+        isinstance(getattr(given, "name", None), str)
+        and isinstance(getattr(given, "capabilities", None), AbstractSet)
+    ):
+        raise PlanError(
+            f"a solver of your own has a name, which is a text, and a set of capabilities; found a {type(given).__name__} "
+            "without them"
+        )
     name, colon, formulation = (
         given.strip().partition(":") if isinstance(given, str) else (given.name, "", "")
     )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.errors import AccuracyWarning
+from dpopt.errors import AccuracyWarning, PlanError
 from dpopt.programs import Availability, AvailabilityStatus, Capability
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program
@@ -153,7 +155,9 @@ def test_a_failure_after_the_trial_is_warned_of_once_when_all_is_on_file(
             tired(tmp_path / "again", algorithm)
     assert {path.name for path in (tmp_path / "again").iterdir()} == {path.name for path in folder.iterdir()}
     again = dpopt.replay(tmp_path / "again", tmp_path / "replayed")
-    assert again.statement["records"] == made.statement["records"]
+    assert (
+        again.statement["records"] == json.loads((tmp_path / "again" / "release.json").read_text())["records"]
+    )
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -173,3 +177,23 @@ def test_the_shell_warns_once_unless_quiet(
     assert done.exit_code == 0, done.stderr
     told = " ".join((done.stdout + done.stderr).split())
     assert told.count("the fallback answered") == told.count("warning: In ") == (0 if quiet else 1)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": None}, {"name": 3}, {"capabilities": None}, {"capabilities": "max-csp"}]
+)
+def test_what_is_no_solver_is_refused_before_it_is_tried(wrong: dict[str, Any], tmp_path: Path) -> None:
+    given = {"act": raising(TypeError()), "capabilities": KINDS[1], **wrong}
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(PlanError, match="a name, which is a text, and a set"),
+    ):
+        dpopt.release(
+            TABLE,
+            SCHEMA,
+            out=tmp_path / "r",
+            algorithm=dpopt.DualQuery(solver=Mine(**given)),
+            epsilon=1,
+            n0=1000,
+        )
+    assert not (tmp_path / "r").exists()

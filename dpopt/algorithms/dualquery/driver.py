@@ -134,7 +134,7 @@ def _name_of(solver: Solver) -> str:
 
 def _plain(text: str) -> str:
     """Return what can be written of a solver's own words."""
-    return text.encode("ascii", "replace").decode()[:200].strip()
+    return " ".join(text.encode("ascii", "replace").decode()[:200].split())
 
 
 @dataclass(frozen=True, slots=True)
