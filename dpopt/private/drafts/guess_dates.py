@@ -93,13 +93,21 @@ def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dat
     rest = texts
     while found and len(chosen) < _MOST_FORMS:
         form, _, readable = max(found, key=lambda one: np.count_nonzero(one[2]))
+        if any(
+            one[0] != form and sorted(one[0]) == sorted(form) and (one[2] == readable).all() for one in found
+        ):
+            return None
         chosen.append(form)
         rest = rest.filter(pa.array(~readable))
         found = _fitting(rest) if len(rest) else []
     parts = {
         form: "".join(part for part in re.findall("%([^p])", form) if part not in "yY") for form in chosen
     }
-    days_first = {order.index("d") < order.index("m") for order in parts.values() if {"d", "m"} <= {*order}}
+    days_first = {
+        order.index("d") < order.index("m")
+        for form, order in parts.items()
+        if {"d", "m"} <= {*order} and not form.startswith("%Y")
+    }
     dated = {"%y" in form.lower() for form in chosen}
     if len(rest) or {*chosen} <= {"%Y", "%Y%m%d"} or len(days_first) > 1 or len(dated) > 1:
         return None

@@ -75,7 +75,8 @@ class Literal:
             )
         if self.relation in ORDERS and not (isinstance(self.value, str) or is_number(self.value)):
             raise SchemaError(
-                f"{self.attribute!r} {self.relation}: expected a finite number, found {as_json(self.value)}"
+                f"{self.attribute!r} {self.relation}: expected a finite number, or a date as its column writes it, "
+                f"found {as_json(self.value)}"
             )
         if self.relation == "is" and self.value not in STATES:
             raise SchemaError(

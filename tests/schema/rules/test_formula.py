@@ -120,8 +120,14 @@ REFUSED = [
     (lambda: literal("a", "in", 1), "'a' in: expected a list of values, found 1"),
     (lambda: literal("a", "not in", []), "'a' not in: expected a list of values"),
     (lambda: literal("a", "=", [1]), "'a' =: expected one value, found .*; use 'in'"),
-    (lambda: literal("a", "<", True), "'a' <: expected a finite number, found true"),
-    (lambda: literal("a", ">", float("nan")), "'a' >: expected a finite number, found NaN"),
+    (
+        lambda: literal("a", "<", True),
+        "'a' <: expected a finite number, or a date as its column writes it, found true",
+    ),
+    (
+        lambda: literal("a", ">", float("nan")),
+        "'a' >: expected a finite number, or a date as its column writes it, found NaN",
+    ),
     (lambda: literal("a", "is", "there"), "'a' is: expected missing or given, found \"there\""),
     (lambda: literal("a", "=", float("inf")), "values are text, finite numbers"),
     (lambda: literal("a", "in", [1, (2,)]), "values are text, finite numbers"),  # type: ignore[list-item]
