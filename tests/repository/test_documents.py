@@ -11,6 +11,7 @@ import doctest
 import importlib
 import json
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -181,6 +182,10 @@ def test_the_site_shows_each_command_with_its_options() -> None:
         assert f"| [`{words}`](#{words.replace(' ', '-')}) | " in text
         assert f"\n## {words}\n" in text
     assert "| `--epsilon " in text
+
+
+def test_the_site_keeps_the_two_dashes_of_an_option() -> None:
+    assert runpy.run_path(str(ROOT / "docs" / "conf.py"))["smartquotes"] is False
 
 
 def test_the_architecture_names_each_test_of_the_boundary() -> None:
