@@ -43,7 +43,7 @@ def warnings_shown() -> Iterator[None]:
                 others(message, category, filename, lineno, file, line)
             elif str(message) not in shown:
                 shown.add(str(message))
-                typer.echo(f"warning: {message}", err=True)
+                typer.echo(f"warning: {message}", file=sys.stderr)
 
         warnings.showwarning = show
         yield
@@ -76,7 +76,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "trim",
         "no_header",
     ),
-    "Persons with several rows": ("person", "rows_per_person"),
+    "Persons with several rows (--person/--rows-per-person)": ("person", "rows_per_person"),
     "Wide tables of zeros and ones": (
         "binary_columns",
         "names",
@@ -91,7 +91,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "How the run goes on": ("engine", "timings", "log", "quiet"),
 }
 """Options that are shown apart from the others, in every command that has them."""
-ALWAYS_SHOWN = ("Solver", "Persons with several rows")
+ALWAYS_SHOWN = ("Solver",)
 HELP_ALL = "--help-all"
 
 
@@ -203,7 +203,7 @@ def command(
             except DpoptError as error:
                 fail(str(error))
             except KeyboardInterrupt:
-                typer.echo("interrupted", err=True)
+                typer.echo("interrupted", file=sys.stderr)
                 raise typer.Exit(EXIT_INTERRUPTED) from None
             except BrokenPipeError:
                 sys.stderr.close()
@@ -333,5 +333,5 @@ def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:
 
 def fail(message: str) -> NoReturn:
     """Show an error and leave."""
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"error: {message}", file=sys.stderr)
     raise typer.Exit(EXIT_ERROR)

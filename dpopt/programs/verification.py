@@ -97,7 +97,7 @@ def _verified_point(program: PointProgram, result: SolveResult) -> SolveResult:
     violation = program.violation(point)
     if violation > LARGEST_VIOLATION * max(1.0, float(np.abs(point).max(initial=0.0))):
         return _without_solution(
-            result, Termination.IMPRECISE, f"a point that breaks a constraint by {violation:.3g}"
+            result, Termination.IMPRECISE, f"a point that breaks a constraint by {violation:.3g}", point=True
         )
     objective = program.evaluate(point)
     sense = 1.0 if program.maximize else -1.0
@@ -126,9 +126,11 @@ def _snapped(program: PointProgram, values: NDArray[np.float64]) -> NDArray[np.f
     return np.clip(point, program.lower, program.upper)
 
 
-def _without_solution(result: SolveResult, termination: Termination, why: str) -> SolveResult:
+def _without_solution(
+    result: SolveResult, termination: Termination, why: str, *, point: bool = False
+) -> SolveResult:
     text, limit = f"{result.native_status}; the answer was refused: {why}", None
-    if termination is Termination.IMPRECISE and result.termination is Termination.LIMIT:
+    if point and termination is Termination.IMPRECISE and result.termination is Termination.LIMIT:
         termination, limit = result.termination, result.limit  # a point on the way need not fit yet
     return replace(
         result, termination=termination, limit=limit, solution=None, objective=None, native_status=text

@@ -163,7 +163,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "rho for gdp": ({"epsilon": None, "rho": 1.0, "accountant": "gdp"}, AccountingError, "expected 'zcdp'"),
     "accountant": ({"accountant": "renyi"}, PlanError, "accountant= is one of pure, theorem, per-round"),
     "neighbours": ({"neighbours": "swap"}, PlanError, "neighbours= is one of replace, add-remove; found"),
-    "plan-by": ({"plan_by": "luck"}, PlanError, "plan_by= is one of rule, bound; found 'luck'"),
+    "plan-by": ({"plan_by": "luck"}, PlanError, "plan_by= is rule or bound; found 'luck'"),
     "free attributes": ({"free_attributes": "last"}, PlanError, "free_attributes= is one of first, random"),
     "encoding": ({"record_encoding": "one-hot"}, PlanError, "record_encoding= is one of records, bits"),
     "on-invalid": ({"on_invalid": "keep"}, SchemaError, "expected error, clip, other, drop"),

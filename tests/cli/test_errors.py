@@ -28,7 +28,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         ("--rho 1 --accountant pure", "found 'pure', expected 'zcdp'"),
         ("--rho 1 --accountant moments", "--accountant is one of"),
         ("--rho 1 --neighbours remove", "--neighbours is one of replace, add-remove; found 'remove'"),
-        ("--rho 1 --algorithm dualquery --plan-by hand", "--plan-by is one of"),
+        ("--rho 1 --algorithm dualquery --plan-by hand", "--plan-by is rule or bound"),
         ("--rho 1 --algorithm dualquery --free-attributes zero", "--free-attributes is one of"),
         (
             "--rho 1 --algorithm dualquery --record-encoding binary",

@@ -35,7 +35,6 @@ from dpopt.releases.progress import Figures, stage
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
 from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
-from dpopt.releases.solver_choice import raised
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import DRAW, MEASUREMENT
@@ -120,6 +119,8 @@ class BestResponder:
             raise
         # The draw is spent, so no error of a solver may end the run.
         except BaseException as error:  # noqa: BLE001
+            from dpopt.releases.solver_choice import raised  # a replay asks no solver, and loads none
+
             native = raised(error)
         return SolveResult(Termination.FAILED, None, None, None, None, _name_of(self.solver), "", native, 0.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -172,7 +173,7 @@ def certify(
     print_json(shown) if as_json else report_certified(shown)
     if interrupted:
         kept = f"its rounds are kept in {out}" if out is not None else "--out FILE.json would keep the rounds"
-        typer.echo(f"interrupted after {len(done):,} rounds; {kept}", err=True)
+        typer.echo(f"interrupted after {len(done):,} rounds; {kept}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED)
 
 

@@ -116,7 +116,7 @@ def compare(
             if done
             else "before the first row was done: nothing is kept"
         )
-        typer.echo(f"interrupted {what}", err=True)
+        typer.echo(f"interrupted {what}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED)
     if out is not None and not as_json:
         typer.echo(f"written to {out}")
@@ -174,7 +174,7 @@ def _cases(
         raise PlanError("--data and --histogram belong to --model; name one")
     if transcript is not None:
         return cases_from_transcript(transcript, rounds)
-    return cases_from_instances(instances, note=lambda text: typer.echo(text, err=True))
+    return cases_from_instances(instances, note=lambda text: typer.echo(text, file=sys.stderr))
 
 
 def _cases_of_models(names: list[str], numbers: Numbers) -> list[Case]:

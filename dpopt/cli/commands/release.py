@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,7 +65,9 @@ def release(
     how.check_against(declared)
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
-        typer.echo(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", err=True)
+        typer.echo(
+            f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", file=sys.stderr
+        )
     if terms.format is None and not declared.is_binary:
         terms = replace(terms, format=_format_of(table, how))
     with reporting(

@@ -209,7 +209,7 @@ def reporting(
         begun = (folder / "transcript.jsonl").exists()
         paid = "" if budget is None else f" --budget {budget}"
         then = f"continue with 'dpopt resume {folder} TABLE{paid}'" if begun else "nothing has been spent"
-        typer.echo(f"interrupted; {then}", err=True)
+        typer.echo(f"interrupted; {then}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finally:
         if writes is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ MANY_COPIES = 2
 def warn_if_not_private(privacy: Mapping[str, Any]) -> None:
     """Say on the error stream, beside answers, that they come from a release without a guarantee."""
     if not privacy.get("private", True):
-        typer.echo(_NOT_PRIVATE, err=True)
+        typer.echo(_NOT_PRIVATE, file=sys.stderr)
 
 
 def print_spent(privacy: Mapping[str, Any]) -> None:

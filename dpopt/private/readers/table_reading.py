@@ -322,7 +322,13 @@ class TableReading:
             )
 
     def is_total_for(self, schema: Schema) -> bool:
-        """Whether no row can end the reading of a table by this schema: each column has a bucket, or rows are dropped."""
+        """Whether no row can end the reading of a table by this schema: each column has a bucket, or rows are dropped.
+
+        Examples
+        --------
+        >>> TableReading(on_invalid="drop").is_total_for(Schema.binary(2))
+        True
+        """
         if OnInvalid.OTHER in self.repairs and not schema.is_binary:
             return all(one.other_code is not None for one in schema.attributes)
         return self.repairs.is_total
