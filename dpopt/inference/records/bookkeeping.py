@@ -48,13 +48,15 @@ class Bookkeeping:
         self.narrow = ClauseTerms.of(problem.terms, 0, narrow)
         self.wide = ClauseTerms.of(problem.terms, narrow + 1)
         tables = lay_out_tables(problem, self.marginals, records)
-        listed = lay_out_clauses(problem, self.wide, records)
-        monomials = lay_out_monomials(problem, self.narrow, records)
+        # Two variants of the kernels are compiled, with and without clauses: one for each kind of clause would take longer.
+        without = self.has_marginals_only
+        listed = None if without else lay_out_clauses(problem, self.wide, records)
+        monomials = None if without else lay_out_monomials(problem, self.narrow, records)
         # Clauses, the number kept for each, what a record adds to it, and what it is where the count is as it should be.
         self._counted: list[tuple[ClauseTerms, NDArray[np.int32], int, int]] = []
-        if len(self.narrow):
+        if monomials is not None and len(self.narrow):
             self._counted.append((self.narrow, monomials.residuals, monomials.scale, 0))
-        if len(self.wide):
+        if listed is not None and len(self.wide):
             self._counted.append((self.wide, listed.prices, listed.scale, listed.scale // 2))
         self.counters = Counters(
             1, tables, new_place(tables), listed, new_truth(listed), monomials, new_sight(monomials)
@@ -115,8 +117,11 @@ class Bookkeeping:
         for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
             shapes = marginals.shapes[first : first + len(one)]
             write_prices(tables, first, one.starts[:-1], shapes, by_term[id(term)], -1.0 / unit, 0)
-        listed = counters.listed._replace(weights=np.full(len(self.wide.terms), unit))
-        monomials = counters.monomials._replace(weights=np.full(len(self.narrow), unit))
+        listed, monomials = counters.listed, counters.monomials
+        if listed is not None:
+            listed = listed._replace(weights=np.full(len(self.wide.terms), unit))
+        if monomials is not None:
+            monomials = monomials._replace(weights=np.full(len(self.narrow), unit))
         for clauses, target, _, _ in self._counted:
             for term, rows, first in zip(clauses.terms, clauses.rows, clauses.starts.tolist(), strict=False):
                 target[first : first + rows.size] = np.rint(by_term[id(term)][rows] / unit)
@@ -129,5 +134,5 @@ def _gather(counters: Counters) -> None:
     """Make the sums over conditions anew from the counts."""
     from dpopt.inference.records.clause_kernels import gather
 
-    if counters.monomials.residuals.size:
+    if counters.monomials is not None and counters.monomials.residuals.size:
         gather(counters.monomials)

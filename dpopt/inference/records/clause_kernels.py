@@ -67,9 +67,9 @@ class Truth(NamedTuple):
 
 
 @part
-def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> None:
+def look(listed: Listed | None, truth: Truth | None, chosen: NDArray[np.int64], own: int) -> None:
     """Let a record be at home at these flat columns (d,); it counts there in the prices if `own` is 1."""
-    if not truth.at_home.size:
+    if listed is None or truth is None or not truth.at_home.size:
         return
     truth.taken[:] = 0
     truth.costs[:] = 0.0
@@ -102,9 +102,9 @@ def look(listed: Listed, truth: Truth, chosen: NDArray[np.int64], own: int) -> N
 
 
 @part
-def begin_costs(truth: Truth, first: int, costs: NDArray[np.float64]) -> None:
+def begin_costs(truth: Truth | None, first: int, costs: NDArray[np.float64]) -> None:
     """Write what each code of the attribute whose columns begin at `first` costs in these clauses."""
-    if not truth.at_home.size:
+    if truth is None or not truth.at_home.size:
         costs[:] = 0.0
         return
     for code in range(costs.size):
@@ -112,9 +112,9 @@ def begin_costs(truth: Truth, first: int, costs: NDArray[np.float64]) -> None:
 
 
 @part
-def turn(listed: Listed, truth: Truth, old: int, new: int, own: int) -> None:
+def turn(listed: Listed | None, truth: Truth | None, old: int, new: int, own: int) -> None:
     """Let the record leave one column for another; it stays counted at home."""
-    if not truth.at_home.size:
+    if listed is None or truth is None or not truth.at_home.size:
         return
     width = listed.literals.shape[1]
     out = np.int64(listed.scale * own)
@@ -149,9 +149,9 @@ def turn(listed: Listed, truth: Truth, old: int, new: int, own: int) -> None:
 
 
 @part
-def enter_clauses(listed: Listed, truth: Truth) -> None:
+def enter_clauses(listed: Listed | None, truth: Truth | None) -> None:
     """Count the record where it stands, and no more where it was at home."""
-    if not truth.at_home.size:
+    if listed is None or truth is None or not truth.at_home.size:
         return
     for clause in range(listed.accepted.size):
         now = np.int64(listed.accepted[clause]) >> np.int64(truth.true_literals[clause]) & 1
@@ -230,9 +230,9 @@ def spread(monomials: Monomials, clause: int, amount: float) -> None:
 
 
 @part
-def see(monomials: Monomials, sight: Sight, chosen: NDArray[np.int64]) -> None:
+def see(monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int64]) -> None:
     """Let a record be at home at these columns (d,)."""
-    if not sight.changes.size:
+    if monomials is None or sight is None or not sight.changes.size:
         return
     for i in range(sight.length[0]):
         sight.changes[sight.trail[i]] = 0
@@ -270,8 +270,8 @@ def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: floa
 
 @part
 def add_slopes(
-    monomials: Monomials,
-    sight: Sight,
+    monomials: Monomials | None,
+    sight: Sight | None,
     here: int,
     first: int,
     own: int,
@@ -281,7 +281,7 @@ def add_slopes(
 
     The columns of the attribute begin at `first`; with `own` 1 the record counts in the residuals.
     """
-    if not sight.changes.size:
+    if monomials is None or sight is None or not sight.changes.size:
         return
     half = 0.5 * monomials.scale * own
     for i in range(costs.size):
@@ -291,15 +291,15 @@ def add_slopes(
 
 @part
 def leave(
-    monomials: Monomials,
-    sight: Sight,
+    monomials: Monomials | None,
+    sight: Sight | None,
     chosen: NDArray[np.int64],
     attribute: int,
     new: int,
     own: int,
 ) -> None:
     """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is left as it is."""
-    if not sight.changes.size:
+    if monomials is None or sight is None or not sight.changes.size:
         return
     for side in range(2):
         column = new if side else chosen[attribute]
@@ -348,9 +348,9 @@ def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
 
 
 @part
-def enter_monomials(monomials: Monomials, sight: Sight) -> None:
+def enter_monomials(monomials: Monomials | None, sight: Sight | None) -> None:
     """Count the record where it stands, and no more where it was at home."""
-    if not sight.changes.size:
+    if monomials is None or sight is None or not sight.changes.size:
         return
     if sight.length[0] == sight.trail.size:  # it may be incomplete
         for clause in range(sight.changes.size):

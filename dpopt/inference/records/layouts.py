@@ -377,8 +377,10 @@ def fixed_targets(clauses: ClauseTerms, records: int, scale: int) -> NDArray[np.
     return np.floor(clauses.values() * float(records * scale) + 0.5).astype(np.int64)
 
 
-def new_truth(listed: Listed) -> Truth:
+def new_truth(listed: Listed | None) -> Truth | None:
     """Return room for what is true of a record; `look` fills it in."""
+    if listed is None:
+        return None
     from dpopt.inference.records.clause_kernels import Truth
 
     columns = listed.column_start.size
@@ -540,8 +542,10 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def new_sight(monomials: Monomials) -> Sight:
+def new_sight(monomials: Monomials | None) -> Sight | None:
     """Return room for what the clauses add for a record; `see` fills it in."""
+    if monomials is None:
+        return None
     from dpopt.inference.records.clause_kernels import Sight
 
     size, m = monomials.pair.shape[0], monomials.residuals.size

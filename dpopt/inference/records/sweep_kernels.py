@@ -66,10 +66,12 @@ class Counters(NamedTuple):
     own: int  # 1: that record is one of those that are counted; 0: the counters only price records
     tables: Tables
     place: Place
-    listed: Listed  # empty, as the monomials, where there are no clauses of this kind: no variant is compiled for that
-    truth: Truth
-    monomials: Monomials
-    sight: Sight
+    listed: (
+        Listed | None
+    )  # None, as the other three, without any clause: nothing is compiled for them; else maybe empty
+    truth: Truth | None
+    monomials: Monomials | None
+    sight: Sight | None
 
 
 @part
