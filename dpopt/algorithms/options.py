@@ -41,12 +41,10 @@ EXACT_SECONDS = 2.0
 """Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
 QUERIES, MARGINALS = "queries", "marginals"
 RESIDUALS, COUNTS, SELECTED = "residuals", "counts", "selected"
-PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
+PAPER, DATA_STEP, MAX_ENTROPY = "paper", "mwem", "max-entropy"
 UPDATES: dict[str, str] = {
     PAPER: "exp(-alpha/2) where the distribution has too much weight: the lecture's step",
-    HOEFFDING: "exp(-4 alpha) where the distribution has too much weight",
     DATA_STEP: "exp(gap / 2): the step of MWEM",
-    EXACT: "the nearest distribution, by relative entropy, with the measured answer",
     MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
 }
 
@@ -481,7 +479,8 @@ class MWEM(Options):
     update: Annotated[
         str | None,
         Option(
-            "How the distribution is updated: max-entropy (if left out), projection, mwem, hoeffding, or paper.",
+            "How the distribution is updated: max-entropy, mwem or paper; if left out max-entropy, and paper with --plan-by "
+            "bound.",
             _one_of("update", *UPDATES),
         ),
     ] = None
@@ -496,7 +495,7 @@ class MWEM(Options):
     replays: Annotated[
         int | None,
         Option(
-            "Passes over all measurements so far in each round; if left out 1, and 4 for --update mwem.",
+            "Passes over all measurements so far in each round; if left out 1, 4 for --update mwem and 0 for --update paper.",
             _number_of("replays", 0),
         ),
     ] = None
@@ -549,7 +548,8 @@ class PMW(MWEM):
     plan_by: Annotated[
         str,
         Option(
-            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem proves).",
+            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem proves of the "
+            "update paper).",
             _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
         ),
     ] = PlanBy.RULE.value

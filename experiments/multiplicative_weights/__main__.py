@@ -35,7 +35,6 @@ PARITIES: Cases = {
     "pmw": {"algorithm": "pmw"},
     "pmw, planned by the bound": {"algorithm": "pmw", "plan_by": "bound"},
     "mwem": {"algorithm": "mwem"},
-    "mwem, exact projections": {"algorithm": "mwem", "update": "projection", "replays": 1},
     "mwem, step of the paper": {"algorithm": "mwem", "update": "mwem", "replays": 0, "average": True},
     "projection": options_of("projection"),
     "dualquery": {"algorithm": "dualquery"},

@@ -44,10 +44,9 @@ from dpopt.algorithms.options import (
     AUTO,
     COUNTS,
     DATA_STEP,
-    EXACT,
-    HOEFFDING,
     MARGINALS,
     MAX_ENTROPY,
+    PAPER,
     QUERIES,
     RESIDUALS,
     SELECTED,
@@ -353,8 +352,8 @@ def multiplicative_publics(draw: st.DrawFn) -> Public:
     select = draw(st.sampled_from([QUERIES, MARGINALS]))
     queries = select == QUERIES
     texts = ["marginals:2", *["conjunctions:2,count=6,seed=1", "threshold:1of2,count=4"] * queries]
-    update = draw(st.sampled_from([MAX_ENTROPY, DATA_STEP, EXACT, *[HOEFFDING] * queries]))
-    alpha = 0.05 if update == HOEFFDING else None
+    update = draw(st.sampled_from([MAX_ENTROPY, DATA_STEP, *[PAPER] * queries]))
+    alpha = 0.05 if update == PAPER else None
     algorithm = "pmw" if alpha else draw(st.sampled_from(["pmw", "mwem"]))
     if algorithm == "pmw" and queries:
         alpha = draw(st.sampled_from([0.02, 0.3]))
