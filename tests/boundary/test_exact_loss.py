@@ -488,16 +488,14 @@ def test_the_weights_at_each_draw_are_those_of_the_records_so_far(
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-@pytest.mark.parametrize("kind", ["bits, positive, powers", "mixed, sets"])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 def test_noise_as_the_paper_prints_it_costs_what_is_charged_which_is_less(
-    relation: NeighbouringRelation, kind: str, gaussian: bool
+    relation: NeighbouringRelation, gaussian: bool
 ) -> None:
-    crude, exact = (
-        plan_of(POLYNOMIALS[kind], relation, gaussian=gaussian, sensitivity=how) for how in ("crude", "exact")
-    )
+    crude = plan_of(POLYNOMIALS["bits, positive, powers"], relation, gaussian=gaussian)
+    exact = plan_of(POLYNOMIALS["bits, positive, sets"], relation, gaussian=gaussian)
     assert 0.99 < check_planned_loss(crude) <= 1 + 1e-9
-    assert crude.charges()[0].parameter < exact.charges()[0].parameter
+    assert crude.charges()[0].parameter < 0.9 * exact.charges()[0].parameter
 
 
 def test_the_neighbours_are_those_of_one_record_and_of_one_edge() -> None:
