@@ -156,8 +156,9 @@ class SanitizedPolynomial(Synopsis):
         privacy = dict(stated["privacy"])
         if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
             raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
-        stated, (sums,) = {**stated, "figures": _as_today(stated.get("figures"))}, noisy
-        return cls(noisy=sums, privacy=privacy, **cls.declared_in(stated))
+        (sums,) = noisy
+        figures = _as_today(stated.get("figures"))
+        return cls(noisy=sums, privacy=privacy, **cls.declared_in({**stated, "figures": figures}))
 
     def _variable(self, one: int | str) -> int:
         if isinstance(one, str):
