@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, ge
 
 from dpopt.errors import PlanError
 from dpopt.releases.plan import (
-    Encoding,
     FreeAttributes,
     PlanBy,
     check_density,
@@ -172,13 +171,6 @@ Free = Annotated[
         _member(FreeAttributes, "free-attributes"),
     ),
 ]
-RecordEncoding = Annotated[
-    str,
-    Option(
-        "Encoding of records: records (every record decodes) or bits (the paper's free indicator bits).",
-        _member(Encoding, "record-encoding"),
-    ),
-]
 _records = _number_of("records")
 WeightedRecords = Annotated[
     int | None, Option("The most weighted records that are released; 100,000 if left out.", _records)
@@ -327,7 +319,6 @@ class DualQuery(PlayedOptions):
     algorithm = "dualquery"
     step: Step = None
     free_attributes: Free = FreeAttributes.FIRST.value
-    record_encoding: RecordEncoding = Encoding.RECORDS.value
     plan_by: Annotated[
         str,
         Option(

@@ -177,12 +177,17 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
+_AS_BITS = "records with a value for each attribute (leave the option out), or recode the table as zeros and ones"
 _REMOVED: Mapping[str, Mapping[object, str]] = {
     "algorithm": {"dqrs": "dualquery", "sepfem": "fem"},
     "update": {"hoeffding": "paper, the lecture's step", "projection": "max-entropy"},
 }
 """Values that a field had once, and what to use in their place."""
-_ONE_LEFT = {"slack": (0.5, "pmw with --plan-by bound and --update paper")}
+_ONE_LEFT = {
+    "slack": (0.5, "pmw with --plan-by bound and --update paper"),
+    "encoding": ("records", _AS_BITS),
+    "record_encoding": (None, _AS_BITS),
+}
 """Fields with one value left, and what to use in place of others."""
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
@@ -263,11 +268,9 @@ def values_plan(request: PlanRequest[Options], workload: Workload) -> ValuesPlan
 
     Raises PlanError as `ValuesPlan.of`.
     """
-    from dpopt.releases.plan import Encoding
     from dpopt.releases.values import ValuesPlan
 
-    bits = getattr(request.options, "record_encoding", None) == Encoding.BITS.value
-    share = 0.0 if request.options.answers_only or bits else request.values_share
+    share = 0.0 if request.options.answers_only else request.values_share
     return ValuesPlan.of(workload.schema, request.budget, request.relation, share)
 
 

@@ -38,15 +38,6 @@ class FreeAttributes(Enum):
     """A random value from noisy one-way marginals, which are charged."""
 
 
-class Encoding(Enum):
-    """How a synthetic record is coded while it is searched."""
-
-    RECORDS = "records"
-    """One value per attribute: every record decodes."""
-    BITS = "bits"
-    """The paper's free indicator bits: a record may have no value or several values of one attribute."""
-
-
 class PlanBy(Enum):
     """How rounds, draws and step are chosen where the user leaves them open."""
 
@@ -93,11 +84,6 @@ class Plan(ABC):
     @abstractmethod
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
-
-    @property
-    def encoding(self) -> Encoding:
-        """How a synthetic record is coded: one value per attribute, unless the algorithm says otherwise."""
-        return Encoding.RECORDS
 
     @property
     def leads(self) -> bool:

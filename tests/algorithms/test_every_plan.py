@@ -151,6 +151,13 @@ def test_a_plan_with_a_removed_value_is_refused_with_what_reads_it(case: str) ->
         read_plan({**plan, "learning": {**plan["learning"], **change}})
 
 
+def test_a_plan_of_records_as_bits_is_refused_with_what_reads_it() -> None:
+    plan = written("dualquery")
+    assert plan["encoding"] == "records"  # written as before: the digest of older folders holds it
+    with pytest.raises(PlanError, match="encoding 'bits'.* removed.* use records .*stays as it is.*0.1.0"):
+        read_plan({**plan, "encoding": "bits"})
+
+
 @pytest.mark.parametrize("update", ["hoeffding", "projection"])
 def test_a_request_for_a_removed_update_is_refused_with_what_to_use(update: str) -> None:
     with pytest.raises(PlanError, match=f"update '{update}'.* removed.* use "):

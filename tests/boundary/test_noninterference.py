@@ -75,7 +75,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Sources
 from dpopt.schema import Rule, equivalent, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -233,7 +233,6 @@ def dualquery_plans(draw: st.DrawFn, make: Callable[..., Any], steps: Sequence[s
         relation=draw(relations),
         step=Decimal(draw(st.sampled_from(steps))),
         free_attributes=rule,
-        encoding=draw(st.sampled_from(Encoding)),
         one_way=OneWayMeasurement(3.0, gaussian) if rule is FreeAttributes.ESTIMATED else None,
         seed=draw(st.integers(0, 3)),
     )
@@ -323,12 +322,9 @@ def scripts(draw: st.DrawFn) -> Script:
 
 
 def publics_of(plans: Strategy, text: Strategy = st.just("marginals:2"), **more: Strategy) -> Strategy:  # noqa: B008
-    """Return runs of plans, cut off anywhere or nowhere, with rules or without where records are encoded as such."""
-    made = st.builds(
+    """Return runs of plans, cut off anywhere or nowhere, with rules or without."""
+    return st.builds(
         Public, plans, scripts(), text, cut=st.none() | st.integers(0, 999), ruled=yes_or_no, **more
-    )
-    return made.map(
-        lambda one: replace(one, ruled=False) if getattr(one.plan, "encoding", None) is Encoding.BITS else one
     )
 
 
