@@ -177,7 +177,6 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
-_AS_BITS = "records with a value for each attribute (leave the option out), or recode the table as zeros and ones"
 _REMOVED: Mapping[str, Mapping[object, str]] = {
     "algorithm": {"dqrs": "dualquery", "sepfem": "fem"},
     "update": {"hoeffding": "paper, the lecture's step", "projection": "max-entropy"},
@@ -185,8 +184,7 @@ _REMOVED: Mapping[str, Mapping[object, str]] = {
 """Values that a field had once, and what to use in their place."""
 _ONE_LEFT = {
     "slack": (0.5, "pmw with --plan-by bound and --update paper"),
-    "encoding": ("records", _AS_BITS),
-    "record_encoding": (None, _AS_BITS),
+    "encoding": ("records", "records with a value for each attribute, or recode the table as zeros and ones"),
 }
 """Fields with one value left, and what to use in place of others."""
 OPTIONS: Mapping[str, type[Options]] = {

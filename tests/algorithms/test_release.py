@@ -164,7 +164,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "neighbours": ({"neighbours": "swap"}, PlanError, "neighbours= is one of replace, add-remove; found"),
     "plan-by": ({"plan_by": "luck"}, PlanError, "plan_by= is rule or bound; found 'luck'"),
     "free attributes": ({"free_attributes": "last"}, PlanError, "free_attributes= is one of first, random"),
-    "encoding": ({"record_encoding": "bits"}, PlanError, "record_encoding 'bits'.*removed.*use records"),
     "on-invalid": ({"on_invalid": "keep"}, SchemaError, "expected error, clip, other, drop"),
     "on-invalid twice": ({"on_invalid": "error,clip"}, SchemaError, "'error' allows no repair"),
     "drop": ({"on_invalid": "drop", "neighbours": "replace"}, PlanError, "use neighbours='add-remove'"),
