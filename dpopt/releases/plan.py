@@ -165,7 +165,7 @@ class Plan(ABC):
 def removed(found: str, instead: str) -> PlanError:
     """Return the refusal of what dpopt had once, with what to use in its place and which version reads it."""
     return PlanError(
-        f"found {found}, which was removed from dpopt; for a new release use {instead}. A release of it stays as it is, and so "
+        f"found {found}, removed from dpopt; for a new release use {instead}. A release of it stays as it is, and so "
         "does its privacy; earlier commits of version 0.1.0 read, replay and resume it"
     )
 

@@ -191,6 +191,7 @@ def _as_today(given: object) -> dict[str, Any]:
     kind = json_object(figures.get("monomials", {}), "the monomials", TranscriptError).get("kind")
     if crude is not None and (crude == "crude") != (kind == POWERS):
         raise removed(
-            f"{crude} noise on coefficients in the basis {kind!r}", "basis='sets', whose errors are smaller"
+            f"{crude} noise on coefficients in the basis {kind!r}",
+            "basis='sets' and its exact noise, whose errors are smaller",
         )
     return figures

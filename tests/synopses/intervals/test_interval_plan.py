@@ -193,7 +193,7 @@ def test_plans_are_read_back() -> None:
         ({"intervals": 300}, "found 300 intervals for 256 bins"),
         ({"shape": [16, 16]}, "of one column, found 2"),
         ({"mass_scales": [1.0, 1.0]}, "found 2 scales of sums"),
-        ({"mass_scales": []}, "printed weights, which was removed.*use intervals.*stays as it is.*0.1.0"),
+        ({"mass_scales": []}, "printed weights, removed.*use intervals.*stays as it is.*0.1.0"),
         ({"intervals": 12.5}, r"\$\.intervals.*a whole number"),
         ({"kind": "split"}, "kind"),
         ({"mass_scale": 1.0}, "unknown key 'mass_scale'.*did you mean 'mass_scales'"),
