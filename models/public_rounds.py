@@ -31,7 +31,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import NO_LIMITS, Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Walk
 from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -140,7 +140,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
         solver=ascent,
         fallback=ascent,
         limits=NO_LIMITS,
-        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
+        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, seed=0),
         rules=rules,
         feasible=table[0],
     )

@@ -118,7 +118,7 @@ def write_transcript(folder: Path, numbers: list[int], out: Path) -> None:
         if not 1 <= number <= len(release.rounds):
             raise SystemExit(f"round {number}: the release has rounds 1 to {len(release.rounds)}")
         done = release.rounds[number - 1]
-        problem = round_program(job.record_clauses(), job.record_sizes(), done.sampled, job.record_rules())
+        problem = round_program(job.workload.clauses, job.schema.sizes, done.sampled, job.schema.circuit())
         known = Known.first(problem, done.record, f"the release, {done.solver}")
         stated = {
             "formulation": Formulation.PER_LITERAL.value,

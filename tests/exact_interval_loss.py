@@ -287,7 +287,7 @@ def tiny_intervals(
     intervals: int = 3,
     threshold: int = 2,
     scale: float = 3.0,
-    mass_scale: float | None = 5.0,
+    mass_scale: float = 5.0,
 ) -> IntervalPlan:
     return IntervalPlan(
         shape=(bins,),
@@ -298,8 +298,7 @@ def tiny_intervals(
         intervals=intervals,
         threshold=threshold,
         scale=scale,
-        mass_scales=() if mass_scale is None else (mass_scale,),
-        atom=1,
+        mass_scales=(mass_scale,),
         beta=0.05,
         error=3.0,
     )

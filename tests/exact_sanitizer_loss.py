@@ -178,11 +178,9 @@ def check_planned_loss(plan: SanitizerPlan) -> float:
     return reached
 
 
-def plan_of(
-    family: PolynomialFamily, relation: NeighbouringRelation, *, gaussian: bool, sensitivity: str = "exact"
-) -> SanitizerPlan:
+def plan_of(family: PolynomialFamily, relation: NeighbouringRelation, *, gaussian: bool) -> SanitizerPlan:
     """Return the plan for a small budget."""
     from dpopt.accounting.budget import Budget
 
     budget = Budget(None, 1e-9, 0.1, Accountant.ZCDP) if gaussian else Budget(1.5, 0.0, None, Accountant.PURE)
-    return plan_sanitizer(family, budget, size=ROWS, relation=relation, sensitivity=sensitivity)
+    return plan_sanitizer(family, budget, size=ROWS, relation=relation)

@@ -29,7 +29,7 @@ from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, 
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import Workload, workload_from_json
 from dpopt.releases.kept_records import Round
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Walk
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import Entry, MemoryJournal
@@ -216,7 +216,7 @@ def play(
         solver=solver or Enumeration(),
         fallback=Enumeration(),
         limits=SolveLimits(),
-        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, Encoding.RECORDS, seed=0),
+        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, seed=0),
     )
     return run(Walk(ledger, curator, journal), plan, responder), ledger
 

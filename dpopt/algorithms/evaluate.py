@@ -50,7 +50,6 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.folder_files import PLAN
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.rules.rule import Ordering
 from dpopt.schema.schema import Schema
@@ -73,7 +72,7 @@ def evaluate(
 ) -> Evaluation:
     """Return errors, distances and scores of a release against its table, beside two trivial baselines. NOT private.
 
-    The zeros baseline has one record with the first declared value of every attribute (with indicator bits: no bit set), the
+    The zeros baseline has one record with the first declared value of every attribute, the
     uniform baseline gives every record of the universe the same weight.
 
     Parameters
@@ -274,7 +273,7 @@ class _Judged:
     @classmethod
     def of_release(cls, finished: SyntheticRelease) -> _Judged:
         job = finished.job
-        marginals = None if job.plan.encoding is Encoding.BITS else job.workload.marginals
+        marginals = job.workload.marginals
         queries = job.workload.clauses if marginals is None else marginals
         answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
 
@@ -347,8 +346,8 @@ def answers_on_workload(
 
 
 def answers_of_records(finished: SyntheticRelease) -> RecordAnswers | None:
-    """Return where the answers of synthetic records come from, as they are written; None without records that decode."""
-    if finished.synthetic is None or finished.job.plan.encoding is Encoding.BITS:
+    """Return where the answers of synthetic records come from, as they are written; None without records."""
+    if finished.synthetic is None:
         return None
     written = finished.written
     return RecordAnswers(written.held, written.multiplicity.astype(np.float64))
@@ -408,8 +407,8 @@ def _differences(
 
 
 def _answers_on_clauses(finished: SyntheticRelease) -> dict[str, Answers]:
-    """Return all answers as arrays; on clauses over bits, where the run was over bits."""
-    schema, coded = finished.record_schema, finished.job.record_clauses()
+    """Return all answers as arrays."""
+    schema, coded = finished.record_schema, finished.job.workload.clauses
     return {
         "release": finished.answers(),
         "zeros": _answers_on(coded, schema, _zeros(schema)),

@@ -17,7 +17,7 @@ from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import whole_cost
-from dpopt.releases.plan import DEFAULT_DELTA, Encoding, Plan, whole_number
+from dpopt.releases.plan import DEFAULT_DELTA, Plan, whole_number
 
 _LARGEST_SIZE = 10**15
 
@@ -77,7 +77,7 @@ def explain_accuracy(
     Budget(epsilon, delta, None, Accountant.ZCDP).warned()  # refuses what is no budget
     size = whole_number("the public size", size, least=1)
     universe, queries, failure = (
-        log_universe(workload.schema, Encoding.RECORDS),
+        log_universe(workload.schema),
         len(workload),
         1 - confidence,
     )

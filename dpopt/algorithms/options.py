@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, ge
 
 from dpopt.errors import PlanError
 from dpopt.releases.plan import (
-    Encoding,
     FreeAttributes,
     PlanBy,
     check_density,
@@ -41,12 +40,10 @@ EXACT_SECONDS = 2.0
 """Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
 QUERIES, MARGINALS = "queries", "marginals"
 RESIDUALS, COUNTS, SELECTED = "residuals", "counts", "selected"
-PAPER, HOEFFDING, DATA_STEP, EXACT, MAX_ENTROPY = "paper", "hoeffding", "mwem", "projection", "max-entropy"
+PAPER, DATA_STEP, MAX_ENTROPY = "paper", "mwem", "max-entropy"
 UPDATES: dict[str, str] = {
     PAPER: "exp(-alpha/2) where the distribution has too much weight: the lecture's step",
-    HOEFFDING: "exp(-4 alpha) where the distribution has too much weight",
     DATA_STEP: "exp(gap / 2): the step of MWEM",
-    EXACT: "the nearest distribution, by relative entropy, with the measured answer",
     MAX_ENTROPY: "the nearest distribution to the first one that agrees with all measured answers up to their noise",
 }
 
@@ -172,13 +169,6 @@ Free = Annotated[
         "How attributes that no drawn query mentions get values: first (the first declared value), random, or estimated "
         "(from noisy one-way marginals, which are charged).",
         _member(FreeAttributes, "free-attributes"),
-    ),
-]
-RecordEncoding = Annotated[
-    str,
-    Option(
-        "Encoding of records: records (every record decodes) or bits (the paper's free indicator bits).",
-        _member(Encoding, "record-encoding"),
     ),
 ]
 _records = _number_of("records")
@@ -329,7 +319,6 @@ class DualQuery(PlayedOptions):
     algorithm = "dualquery"
     step: Step = None
     free_attributes: Free = FreeAttributes.FIRST.value
-    record_encoding: RecordEncoding = Encoding.RECORDS.value
     plan_by: Annotated[
         str,
         Option(
@@ -481,7 +470,8 @@ class MWEM(Options):
     update: Annotated[
         str | None,
         Option(
-            "How the distribution is updated: max-entropy (if left out), projection, mwem, hoeffding, or paper.",
+            "How the distribution is updated: max-entropy, mwem or paper; if left out max-entropy, and paper with --plan-by "
+            "bound.",
             _one_of("update", *UPDATES),
         ),
     ] = None
@@ -496,7 +486,7 @@ class MWEM(Options):
     replays: Annotated[
         int | None,
         Option(
-            "Passes over all measurements so far in each round; if left out 1, and 4 for --update mwem.",
+            "Passes over all measurements so far in each round; if left out 1, 4 for --update mwem and 0 for --update paper.",
             _number_of("replays", 0),
         ),
     ] = None
@@ -549,7 +539,8 @@ class PMW(MWEM):
     plan_by: Annotated[
         str,
         Option(
-            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem proves).",
+            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem proves of the "
+            "update paper).",
             _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
         ),
     ] = PlanBy.RULE.value

@@ -26,7 +26,7 @@ from dpopt.queries.counting.answers import Answers, RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding, Plan
+from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import public_table
 from dpopt.releases.run import Driver, Run, Sources, play_run
@@ -141,10 +141,10 @@ def errors_of_run(
     records = play_run(driver, Run(job, dataset, sources=sources, progress=progress or Progress())).records
     if records is None:
         raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
-    if workload.marginals is not None and plan.encoding is Encoding.RECORDS:
+    if workload.marginals is not None:
         answers = RecordAnswers(records.distinct, records.multiplicity.astype(np.float64))
         return errors_of(dataset, workload.marginals, answers)
-    found = shares_on_records(job.record_clauses(), records.distinct, job.record_sizes(), records.weights)
+    found = shares_on_records(job.workload.clauses, records.distinct, job.schema.sizes, records.weights)
     return errors_of(dataset, workload.clauses, found)
 
 

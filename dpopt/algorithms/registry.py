@@ -26,6 +26,7 @@ from dpopt.algorithms.options import (
     SmallDatabase,
 )
 from dpopt.errors import PlanError
+from dpopt.releases.plan import removed
 
 if TYPE_CHECKING:
     from dpopt.accounting.charges import Charge
@@ -176,8 +177,16 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
-_REMOVED = {"dqrs": "dualquery", "sepfem": "fem"}
-"""Algorithms that dpopt had once, and those to use in their place."""
+_REMOVED: Mapping[str, Mapping[object, str]] = {
+    "algorithm": {"dqrs": "dualquery", "sepfem": "fem"},
+    "update": {"hoeffding": "paper, the lecture's step", "projection": "max-entropy"},
+}
+"""Values that a field had once, and what to use in their place."""
+_ONE_LEFT = {
+    "slack": (0.5, "pmw with --plan-by bound and --update paper"),
+    "encoding": ("records", "records with a value for each attribute, or recode the table as zeros and ones"),
+}
+"""Fields with one value left, and what to use in place of others."""
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
     **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
@@ -185,12 +194,13 @@ OPTIONS: Mapping[str, type[Options]] = {
 """The options of every algorithm that a user may name."""
 
 
-def _refuse_removed(name: object) -> None:
-    if isinstance(name, str) and name in _REMOVED:
-        raise PlanError(
-            f"found algorithm {name!r}, which was removed from dpopt; for a new release use {_REMOVED[name]}. A release of "
-            f"{name} stays as it is, and so does its privacy; earlier commits of version 0.1.0 replay and resume it"
-        )
+def _refuse_removed(stated: Mapping[str, Any]) -> None:
+    for name, value in stated.items():
+        remains, instead = _ONE_LEFT.get(name, (value, None))
+        if value == remains:
+            instead = _REMOVED.get(name, {}).get(value) if isinstance(value, str) else None
+        if instead is not None:
+            raise removed(f"{name} {value!r}", instead)
 
 
 def takers_of(option: str) -> tuple[str, ...]:
@@ -204,7 +214,7 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
     out of range.
     """
-    _refuse_removed(algorithm)
+    _refuse_removed({"algorithm": algorithm, **given})
     if algorithm not in OPTIONS:
         near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -256,11 +266,9 @@ def values_plan(request: PlanRequest[Options], workload: Workload) -> ValuesPlan
 
     Raises PlanError as `ValuesPlan.of`.
     """
-    from dpopt.releases.plan import Encoding
     from dpopt.releases.values import ValuesPlan
 
-    bits = getattr(request.options, "record_encoding", None) == Encoding.BITS.value
-    share = 0.0 if request.options.answers_only or bits else request.values_share
+    share = 0.0 if request.options.answers_only else request.values_share
     return ValuesPlan.of(workload.schema, request.budget, request.relation, share)
 
 
@@ -270,7 +278,7 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
-    _refuse_removed(name)
+    _refuse_removed({**(learning if isinstance(learning := obj.get("learning"), dict) else {}), **obj})
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"

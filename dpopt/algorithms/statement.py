@@ -18,7 +18,7 @@ from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
-from dpopt.releases.plan import DEFAULT_DELTA, Encoding
+from dpopt.releases.plan import DEFAULT_DELTA
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome
@@ -92,7 +92,6 @@ def _records(
     output: dict[str, Any],
     sections: dict[str, Any],
 ) -> dict[str, Any]:
-    encoding = job.plan.encoding
     distinct = written.records if written is not None and job.searches_rows else records
     if "rounds" not in sections.get("records", {}):
         # Weights are no numbers of records: distinct records are counted, each once.
@@ -102,18 +101,18 @@ def _records(
         **output,
         **reason,
         **({} if written is None else written.said),
-        "encoding": encoding.value,
+        "encoding": "records",
         "distinct": len(distinct),
         **sections.pop("records", {}),
         **_obedience(job, records),
-        "records_that_decode": records.decodable(job.schema, encoding),
+        "records_that_decode": int(records.multiplicity.sum()),
         "decoding": _decoding(job),
     }
 
 
 def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
     """Return the rules by name and how many records obey all of them, by multiplicity; nothing where there are none."""
-    rules = job.record_rules()
+    rules = job.schema.circuit()
     if not rules.number_of_rules:
         return {}
     obeys = ~rules.broken(records.distinct).any(axis=1)
@@ -126,8 +125,6 @@ def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
 def _decoding(job: Job) -> str:
     if job.output.get("format") in WIDE_DECODING:
         return WIDE_DECODING[job.output["format"]]
-    if job.plan.encoding is not Encoding.RECORDS:
-        return "one column per indicator bit, 0 or 1"
     return DECODING_RULE if job.values is None else f"{DECODING_RULE}; {DRAWN_RULE}"
 
 

@@ -36,14 +36,12 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import (
     VALUES,
     WEIGHTS_BECAUSE,
-    check_bits,
     check_format,
-    check_rules,
     check_workload,
     refuse_unreviewed,
 )
 from dpopt.releases.measured_size import measured_note
-from dpopt.releases.plan import Encoding, Plan
+from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Detail, Progress, stage
 from dpopt.releases.public_population.population import (
     MOST_ATTRIBUTES,
@@ -334,9 +332,6 @@ def prepare(
     else:
         queries = parse_workload(workload, declared) if isinstance(workload, str) else workload
     check_workload(queries, declared)
-    encoding = Encoding(getattr(options, "record_encoding", Encoding.RECORDS.value))
-    check_rules(declared, encoding)
-    check_bits(declared, encoding)
     check_format(terms.output(declared)["format"], declared, answers_only=options.answers_only)
     terms.reading.check_against(declared)
     terms.reading.check_counted(terms.n0 if size is None else size, declared)

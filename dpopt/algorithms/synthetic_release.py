@@ -22,7 +22,7 @@ from dpopt.models.model import Model
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
-from dpopt.releases.plan import Encoding, whole_number
+from dpopt.releases.plan import whole_number
 from dpopt.releases.progress import Progress
 from dpopt.releases.readme import fallbacks_in_words, write_readme
 from dpopt.releases.records import SyntheticRecords
@@ -288,9 +288,9 @@ class SyntheticRelease(Shown):
             return self.noisy
         written = self.written
         return shares_on_records(
-            self.job.record_queries(),
+            self.job.workload.queries,
             written.held,
-            self.job.record_sizes(),
+            self.job.schema.sizes,
             written.multiplicity.astype(np.float64),
         )
 
@@ -317,19 +317,17 @@ class SyntheticRelease(Shown):
                 f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.rounds):,} rounds of DualQuery"
             )
         job, schema = self.job, self.job.schema
-        problem = round_program(job.record_clauses(), job.record_sizes(), played.sampled, job.record_rules())
+        problem = round_program(job.workload.clauses, job.schema.sizes, played.sampled, job.schema.circuit())
         names = [
             [f"{attribute.name}={attribute.label(code)}" for code in range(attribute.size)]
             for attribute in schema.attributes
         ]
-        if job.plan.encoding is Encoding.BITS:
-            names = [[f"not {name}", name] for attribute in names for name in attribute]
         return best_response(problem, formulation, names=names)
 
     @property
     def record_schema(self) -> Schema:
         """The schema that the coded records follow."""
-        return self.job.record_schema()
+        return self.job.schema
 
 
 def finish_release(
@@ -388,10 +386,10 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
         return write_wide(folder, job, records)
     name = f"synthetic.{file_format}"
     written, weights = written_table(job, records)
-    numbers, unordered = drawn_values(values, job.record_schema(), written, weights)
+    numbers, unordered = drawn_values(values, job.schema, written, weights)
     weight_column = write_records(
         folder / name,
-        job.record_schema(),
+        job.schema,
         written,
         weights=weights,
         format=file_format,

@@ -120,7 +120,6 @@ class AlgorithmKeywords(TypedDict, total=False):
     seconds: float | None
     seed: int | None
     free_attributes: str | None
-    record_encoding: str | None
     plan_by: str | None
     measure: str | None
     selections: int | None

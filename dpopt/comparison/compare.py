@@ -92,7 +92,7 @@ def cases_from_transcript(folder: Path, rounds: str) -> list[Case]:
     """
     finished = load(folder)
     job = finished.job
-    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
+    clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
     wanted = set(parse_rounds(rounds, [played.sampled.round for played in finished.rounds]))
     return [
         Case(

@@ -1,19 +1,7 @@
-"""Symmetric predicates: their exact values, to be approximated, and as sums over disjunctions.
+"""Symmetric predicates: their exact values, to be approximated.
 
 A query over k attributes that only counts how many of its literals are true is a function f of that number s (`Target`): OR
 is 1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values is possible.
-
-Sums over disjunctions of some of the k literals: with s of them true, C(k, j) - C(k - s, j) of the disjunctions of j literals
-are true, and
-
-    [s < r] = sum_{j = k - r + 1..k} (-1)^(j - (k - r + 1)) C(j - 1, k - r) C(k - s, j)     (1 <= r <= k)
-
-by inclusion and exclusion on the k - s false ones: at least k - r + 1 of them are. At s = 0 it says that the weights w_j times
-C(k, j) add up to 1, so that no constant is left:
-
-    [s >= r] = sum_j w_j sum_{|J| = j} [some literal of J is true].
-
-Source: Thaler, Ullman and Vadhan 2012, Remark 4.7, which states neither the weights nor their sum; these are our own.
 """
 
 from __future__ import annotations
@@ -22,7 +10,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 
 from dpopt.errors import PolynomialError
 
@@ -156,18 +143,3 @@ def _needed(name: str, width: int) -> int:
             f"found 'at least {needed} of {width}'; expected a number from 1 to k = {width} (0 is always true, more never)"
         )
     return needed
-
-
-def disjunction_weights(needed: int, width: int) -> tuple[int, ...]:
-    """Return w_0, ..., w_k with [s >= r] = sum_j w_j times the number of true disjunctions of j of the k literals.
-
-    Raises
-    ------
-    PolynomialError
-        k outside 1..256, or r outside 1..k.
-    """
-    Target.at_least(needed, width)
-    first = width - needed + 1
-    return tuple(
-        0 if size < first else (-1) ** (size - first) * comb(size - 1, first - 1) for size in range(width + 1)
-    )

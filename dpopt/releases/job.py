@@ -7,23 +7,18 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.errors import PlanError, SchemaError, WorkloadError
 from dpopt.files.json_files import sha256_of_json
 from dpopt.private.readers.binary.item_files import Items
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.ledgers import reserved_ledger
-from dpopt.releases.plan import Encoding, Plan, whole_number
+from dpopt.releases.plan import Plan, whole_number
 from dpopt.releases.values import ValuesPlan
-from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.schema.schema import Schema
 
 FORMATS = ("csv", "parquet", "npz", "baskets")
@@ -118,8 +113,8 @@ class Job:
     statement : Mapping
         What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
 
-    Raises PlanError if the records cannot be written as `output` says, or the schema has rules and records are coded as free
-    bits; WorkloadError if the workload was made for another schema.
+    Raises PlanError if the records cannot be written as `output` says; WorkloadError if the workload was made for another
+    schema.
     """
 
     plan: Plan
@@ -131,16 +126,14 @@ class Job:
     def __post_init__(self) -> None:
         check_output(self.output)
         check_workload(self.workload, self.schema)
-        check_rules(self.schema, self.plan.encoding)
-        check_bits(self.schema, self.plan.encoding)
-        if self.values is not None and (self.answers_only or self._in_bits()):
+        if self.values is not None and self.answers_only:
             raise PlanError(
                 "numbers within bins are drawn for records, and this run releases none that have them"
             )
         check_format(str(self.output.get("format", "csv")), self.schema, answers_only=self.answers_only)
         if self.output.get("format") == "baskets":
             self.items().separators()  # refuses names between which no separator can stand
-        columns = len(self.record_sizes())
+        columns = len(self.schema.sizes)
         check_size(self.rows, self.output, columns, most_ones(self.plan, self.workload, columns))
 
     def fingerprint(self) -> str:
@@ -197,35 +190,11 @@ class Job:
             ledger.mark_not_private(str(self.statement["not_private"]))
         return ledger
 
-    def record_schema(self) -> Schema:
-        """Return the schema that the coded records follow: the table's, or that of its indicator bits."""
-        return self.schema.as_bits() if self._in_bits() else self.schema
-
-    def record_queries(self) -> Clauses | MarginalSet:
-        """Return the workload's queries over coded records; marginals as such where the coding is the table's."""
-        return self.record_clauses() if self._in_bits() else self.workload.queries
-
-    def record_clauses(self) -> Clauses:
-        """Return the workload's queries over coded records."""
-        return self.workload.clauses.as_bits(self.schema) if self._in_bits() else self.workload.clauses
-
-    def record_rules(self) -> ThresholdCircuit:
-        """Return the rules that coded records obey."""
-        return self.schema.circuit()
-
-    def record_sizes(self) -> NDArray[np.int32]:
-        """Return the number of values of each attribute of a coded record."""
-        return (
-            np.full(self.schema.number_of_columns, 2, dtype=np.int32)
-            if self._in_bits()
-            else self.schema.sizes
-        )
-
     def expected_bytes(self) -> int:
         """Return about how many bytes the release folder will take, generously."""
-        width = len(self.record_sizes())
+        width = len(self.schema.sizes)
         written = width
-        if are_kept_as_bits(self.record_sizes()):
+        if are_kept_as_bits(self.schema.sizes):
             written = self.plan.bits_of_records(width, wide=self.schema.is_binary)
         transcript = self.plan.transcript_bytes(len(self.workload), written)
         if self.searches_rows:
@@ -237,9 +206,6 @@ class Job:
             most = min(self.rows or getattr(self.plan, "rounds", records), records)
             return LEAST_BYTES + transcript + most * 8 * most_ones(self.plan, self.workload, width)
         return LEAST_BYTES + transcript + records * 12 * width
-
-    def _in_bits(self) -> bool:
-        return self.plan.encoding is Encoding.BITS
 
 
 def whole_cost(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[Charge]:
@@ -265,31 +231,6 @@ def check_output(output: Mapping[str, Any]) -> None:
         whole_number("the number of rows", output["rows"], least=1)
     if output.get("searched") not in (None, True) or (output.get("searched") and output.get("rows") is None):
         raise PlanError(f"rows are searched where there are rows; found the output {dict(output)!r}")
-
-
-def check_rules(schema: Schema, encoding: Encoding) -> None:
-    """Refuse rules on records where records are coded as free indicator bits, which need not stand for any record.
-
-    Raises PlanError with what to do.
-    """
-    if encoding is Encoding.BITS and schema.rules:
-        raise PlanError(
-            f"the schema declares {len(schema.rules)} rules on records, and --record-encoding bits makes records of free "
-            "indicator bits, which need not decode and cannot obey them. Use --record-encoding records, or a schema without "
-            "rules"
-        )
-
-
-def check_bits(schema: Schema, encoding: Encoding) -> None:
-    """Refuse indicator bits for a wide table of zeros and ones, whose columns are bits already.
-
-    Raises PlanError with what to do.
-    """
-    if encoding is Encoding.BITS and schema.is_binary:
-        raise PlanError(
-            "--record-encoding bits makes an indicator bit for each value, and the columns of a wide table are bits already. "
-            "Use --record-encoding records"
-        )
 
 
 def check_workload(workload: Workload, schema: Schema) -> None:

@@ -38,15 +38,6 @@ class FreeAttributes(Enum):
     """A random value from noisy one-way marginals, which are charged."""
 
 
-class Encoding(Enum):
-    """How a synthetic record is coded while it is searched."""
-
-    RECORDS = "records"
-    """One value per attribute: every record decodes."""
-    BITS = "bits"
-    """The paper's free indicator bits: a record may have no value or several values of one attribute."""
-
-
 class PlanBy(Enum):
     """How rounds, draws and step are chosen where the user leaves them open."""
 
@@ -93,11 +84,6 @@ class Plan(ABC):
     @abstractmethod
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
-
-    @property
-    def encoding(self) -> Encoding:
-        """How a synthetic record is coded: one value per attribute, unless the algorithm says otherwise."""
-        return Encoding.RECORDS
 
     @property
     def leads(self) -> bool:
@@ -174,6 +160,14 @@ class Plan(ABC):
         """Return the algorithm of all plans of this class; None where each says its own."""
         name: object = getattr(cls, "algorithm", None)
         return name if isinstance(name, str) else None
+
+
+def removed(found: str, instead: str) -> PlanError:
+    """Return the refusal of what dpopt had once, with what to use in its place and which version reads it."""
+    return PlanError(
+        f"found {found}, removed from dpopt; for a new release use {instead}. A release of it stays as it is, and so "
+        "does its privacy; earlier commits of version 0.1.0 read, replay and resume it"
+    )
 
 
 def whole_number(called: str, value: object, *, least: int) -> int:

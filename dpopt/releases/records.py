@@ -14,8 +14,6 @@ from dpopt.inference.records.problem import FitProblem
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.kept_records import bit_records_from_json
-from dpopt.releases.plan import Encoding
-from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import Entry
 
 
@@ -100,13 +98,6 @@ class SyntheticRecords:
         multiplicity = np.zeros(len(held), dtype=np.int64)
         np.add.at(multiplicity, place.ravel(), np.concatenate((self.multiplicity, others.multiplicity)))
         return SyntheticRecords(held, multiplicity)
-
-    def decodable(self, schema: Schema, encoding: Encoding) -> int:
-        """Return in how many rounds the record has exactly one value per attribute."""
-        if encoding is Encoding.RECORDS:
-            return int(self.multiplicity.sum())
-        ones = np.add.reduceat(self.distinct, schema.offsets[:-1], axis=1)
-        return int(self.multiplicity[np.all(ones == 1, axis=1)].sum())
 
 
 def merged(

@@ -77,8 +77,8 @@ def choose_rows(
     if queries is None or not left or not job.searches_rows:
         return ChosenRows(weighted.resampled(number))
     entry = on_file(lambda: _searched(job, queries, weighted.with_multiplicity(rest), left, progress))
-    domains = codes_of(weighted.distinct, job.record_sizes())
-    problem = FitProblem(job.record_sizes(), (), job.record_rules(), domains)
+    domains = codes_of(weighted.distinct, job.schema.sizes)
+    problem = FitProblem(job.schema.sizes, (), job.schema.circuit(), domains)
     rows = weighted_records(entry, problem, as_bits=isinstance(weighted.held, BitRecords))
     if int(rows.multiplicity.sum()) != left:
         raise TranscriptError(
@@ -94,7 +94,7 @@ def _compared(job: Job, weighted: SyntheticRecords) -> MarginalSet | Clauses | N
     held = weighted.held
     if isinstance(held, BitRecords) and len(held) * held.width > MOST_CODES:
         return None
-    queries = job.record_queries()
+    queries = job.workload.queries
     if isinstance(queries, MarginalSet):
         return some_of(queries, MOST_CELLS)
     return queries if queries.attributes.size <= MOST_LITERALS else None
@@ -116,9 +116,9 @@ def _searched(
     )
     from dpopt.queries.counting.kernels import shares_on_records
 
-    sizes, records = job.record_sizes(), weighted.distinct
+    sizes, records = job.schema.sizes, weighted.distinct
     with stage(progress, "choosing rows"):
-        problem = rows_problem(queries, records, weighted.multiplicity, sizes, job.record_rules(), number)
+        problem = rows_problem(queries, records, weighted.multiplicity, sizes, job.schema.circuit(), number)
         start = np.repeat(records, systematic_multiplicities(weighted.multiplicity, number), axis=0)
         rows = searched_rows(problem, start, job.plan.seed)
         wanted = problem.terms[0].values

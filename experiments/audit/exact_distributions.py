@@ -173,7 +173,6 @@ def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
         (4,) if one_column else (3, 2),
         Budget(epsilon, 0.0, None, Accountant.PURE),
         ROWS,
-        weights="printed" if "printed" in name else "measured",
         intervals=2 if one_column else None,
         cuts=None if one_column else 1,
     )
@@ -223,7 +222,7 @@ FILES: dict[str, Callable[[], list[tuple[str, ...]]]] = {
     "noise": lambda: _tables(_RECORDS, 3),
     "projection": lambda: _tables(_RECORDS, 2),
 }
-SEARCHES = ("intervals", "intervals, printed weights", "boxes")
+SEARCHES = ("intervals", "boxes")
 LAWS: dict[str, Callable[[str, float], tuple[list[Pair], float]]] = {
     **dict.fromkeys(FILES, noisy_counts_of_files),
     **dict.fromkeys(("dualquery", "fem", "smalldb", "net"), _selections),

@@ -69,7 +69,6 @@ MECHANISMS = (
     Mechanism("degrees, declared nodes", EDGES, releases.degrees),
     Mechanism("degrees, noisy nodes", EDGES, releases.degrees_of_noisy_nodes, reach=2),
     Mechanism("intervals", FEWER_TRUE, releases.intervals, reach=2),
-    Mechanism("intervals, printed weights", HALVES, releases.printed_intervals, reach=2),
     Mechanism("boxes", HALVES, releases.boxes, reach=2),
     Mechanism("summary", HALVES, releases.summary, relations=BOTH, reach=2),
     Mechanism("decision lists", LISTS, releases.decision_lists),

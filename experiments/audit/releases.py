@@ -108,11 +108,6 @@ def intervals(path: Path, asked: Asked) -> Released:
     return _partition(path, asked, ("b",), intervals=2)
 
 
-def printed_intervals(path: Path, asked: Asked) -> Released:
-    """Intervals by binary search alone, as Blum, Ligett and Roth print them."""
-    return _partition(path, asked, ("b",), intervals=2, weights="printed")
-
-
 def boxes(path: Path, asked: Asked) -> Released:
     """Boxes of two columns by noisy medians."""
     return _partition(path, asked, ("c", "b"), cuts=1)

@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     for recipe in RECIPES[:1] if options.quick else RECIPES:
         with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
             run = load(make_transcript(recipe, Path(place), quick=options.quick))
-        clauses, sizes = run.job.record_clauses(), run.job.record_sizes()
+        clauses, sizes = run.job.workload.clauses, run.job.schema.sizes
         for number, played in enumerate(run.rounds, start=1):
             program = round_program(clauses, sizes, played.sampled)
             about = {

@@ -1,4 +1,4 @@
-"""One column: intervals with printed and with measured weights, beside a tree of counts, on public histograms."""
+"""One column: intervals as planned and as the theorem has them, beside a tree of counts, on public histograms."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.intervals.against_trees import tree_beside
-from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
+from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_intervals import release_partition
-from experiments.intervals.theorem import corrected_error, theorem_plan
+from experiments.intervals.theorem import corrected_error, printed_density, theorem_plan
 from experiments.ranges.histograms import histograms
 
 Result = dict[str, Any]
@@ -32,7 +32,9 @@ BUDGETS = {
 }
 SETS = ("HEPTH", "ADULT-CAPLOSS", "BIDS-FJ")
 SMOOTH = "made up: beta(2, 5)"
-PRINTED, MEASURED, PLANNED_PRINTED = "theorem 4.3, corrected", "measured weights", "printed weights"
+PRINTED, MEASURED = "theorem 4.3, corrected", "measured weights"
+PLANNED_PRINTED = "printed weights"
+"""Removed from dpopt; its figures stay."""
 TREE, JOINED = "dpopt histogram", "its bins joined"
 METHODS = (PRINTED, PLANNED_PRINTED, MEASURED, TREE, JOINED)
 
@@ -77,22 +79,14 @@ def releases(
     records, bins = int(counts.sum()), counts.size
     held = BinCounts.from_counts(counts)
 
-    def intervals(plan: IntervalPlan) -> NDArray[np.float64]:
-        return density_of(release_partition(held, plan))
-
     comparisons = (bins - 1).bit_length()
     if budget.epsilon is not None:
         alpha = corrected_error(records, budget.epsilon, comparisons, BETA)
         if alpha is not None and alpha < 1.0:
-            plan = theorem_plan(bins, budget, records, alpha, relation=ADD_REMOVE, beta=BETA)
-            yield PRINTED, alpha, lambda: intervals(plan)
-    atom = int(counts.max())
-    for name, weights in ((PLANNED_PRINTED, "printed"), (MEASURED, "measured")):
-        # The largest bin is known here; for a private table it would have to be declared.
-        found = plan_intervals(
-            bins, budget, records, relation=ADD_REMOVE, weights=weights, atom=atom, beta=BETA
-        )
-        yield name, found.error / records, lambda found=found: intervals(found)  # type: ignore[misc]
+            plan = theorem_plan(bins, budget, records, alpha, relation=ADD_REMOVE)
+            yield PRINTED, alpha, lambda: printed_density(held, plan)
+    found = plan_intervals(bins, budget, records, relation=ADD_REMOVE, beta=BETA)
+    yield MEASURED, found.error / records, lambda: density_of(release_partition(held, found))
     tree = plan_blocks(bins, budget, relation=ADD_REMOVE)
     beside = tree_beside(found)
     yield TREE, beside.bound / records, lambda: release_histogram(held, tree).counts

@@ -9,10 +9,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.synopses.intervals.release_intervals import release_partition
-from experiments.intervals.columns import density_of, smooth, worst_error
+from experiments.intervals.columns import smooth, worst_error
 from experiments.intervals.theorem import (
     corrected_records,
+    printed_density,
     printed_records,
     records_of_its_proof,
     theorem_plan,
@@ -39,10 +39,9 @@ def measure(runs: int) -> Iterator[dict[str, Any]]:
             ALPHA,
             relation=NeighbouringRelation.REPLACE_ONE,
             divisor=divisor,
-            beta=DELTA,
         )
         held = BinCounts.from_counts(counts)
-        errors = [worst_error(density_of(release_partition(held, plan)), counts) for _ in range(runs)]
+        errors = [worst_error(printed_density(held, plan), counts) for _ in range(runs)]
         yield {
             "size": name,
             "records": int(counts.sum()),

@@ -8,23 +8,49 @@ With d comparisons to a search (2^d bins), error alpha for all ranges with proba
                  n >= 48 (1 + alpha / 2) d / (epsilon alpha^3) ln(4 d / (delta alpha))
 
 The corrected one: noise of at most tau n makes a range wrong by at most K tau + 2 (alpha' + tau), which is
-(4 / alpha + 2) tau + 2 alpha / 3 = alpha where 4 / alpha is whole. Records
-that are equal add what `interval_plan` states. At the printed size the error is not kept: experiments/intervals.
+(4 / alpha + 2) tau + 2 alpha / 3 = alpha where 4 / alpha is whole. Where a bin holds a > 1 records, (K + 2) a
+comes on top. The weights are the paper's: T records for each interval that was found; dpopt measures them instead. At the
+printed size the error is not kept: experiments/intervals.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, log
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.searching_curator import comparisons_needed
+from dpopt.private.curators.searching_curator import (
+    IntervalSearch,
+    SearchingCurator,
+    comparisons_needed,
+    search_charge,
+)
+from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
-from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.partition_plan import check_unit
+from dpopt.transcript.journal import MemoryJournal
 
 _STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremPlan:
+    """What the theorem does, with searches as dpopt makes them; the scale is that of the noise of a comparison, in records."""
+
+    bins: int
+    relation: NeighbouringRelation
+    budget: Budget
+    gaussian: bool
+    size: int
+    intervals: int
+    threshold: int
+    scale: float
 
 
 def printed_records(alpha: float, epsilon: float, comparisons: int, delta: float) -> int:
@@ -64,9 +90,8 @@ def theorem_plan(
     *,
     relation: NeighbouringRelation = NeighbouringRelation.REPLACE_ONE,
     divisor: int = 3,
-    beta: float = 0.05,
-) -> IntervalPlan:
-    """Return the plan of the theorem: alpha' = alpha / divisor, ceil(4 divisor / (3 alpha)) intervals, printed weights.
+) -> TheoremPlan:
+    """Return the plan of the theorem: alpha' = alpha / divisor, ceil(4 divisor / (3 alpha)) intervals.
 
     Parameters
     ----------
@@ -87,17 +112,33 @@ def theorem_plan(
     amount, gaussian = whole_amount(budget), is_gaussian(budget)
     intervals = min(ceil(4 * divisor / (3 * alpha)), bins)
     tests = (intervals - 1) * comparisons_needed(bins)
-    return IntervalPlan(
-        shape=(bins,),
-        relation=relation,
-        budget=budget,
-        gaussian=gaussian,
-        size=size,
-        intervals=intervals,
-        threshold=max(1, ceil(alpha / divisor * size)),
-        scale=measurement_scale(1, amount=amount / tests, gaussian=gaussian),
-        mass_scales=(),
-        atom=1,
-        beta=beta,
-        error=alpha * size,
+    scale = measurement_scale(1, amount=amount / tests, gaussian=gaussian)
+    threshold = max(1, ceil(alpha / divisor * size))
+    return TheoremPlan(bins, relation, budget, gaussian, size, intervals, threshold, scale)
+
+
+def printed_density(counts: BinCounts, plan: TheoremPlan) -> NDArray[np.float64]:
+    """Return the records of each bin, (bins,): each interval that was found has T of them, the last one the rest.
+
+    Where the found ones would have more than all records, they share these equally and the last has none.
+    """
+    ledger, comparisons = Ledger(plan.budget, plan.relation), comparisons_needed(plan.bins)
+    ledger.reserve(
+        [
+            search_charge(number, comparisons, plan.scale, gaussian=plan.gaussian, relation=plan.relation)
+            for number in range(1, plan.intervals)
+        ]
     )
+    curator = SearchingCurator(counts, ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size)
+    places = [0]
+    while places[-1] < plan.bins and len(places) < plan.intervals:
+        search = IntervalSearch(
+            len(places), comparisons, plan.scale, plan.gaussian, places[-1], plan.threshold
+        )
+        places.append(int(curator.search(search).ends[0]) + 1)
+    if places[-1] == plan.bins:  # the last search found nothing
+        places.pop()
+    found = len(places) - 1
+    each = min(float(plan.threshold), plan.size / found) if found else 0.0
+    weights, sides = np.array([each] * found + [plan.size - each * found]), np.diff([*places, plan.bins])
+    return np.repeat(weights / sides, sides)

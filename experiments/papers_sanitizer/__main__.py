@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
-from experiments.papers_sanitizer.papers_release import SEED, Result, papers_release
+from experiments.papers_sanitizer.papers_release import RELEASES, SEED, SUMMARY, Result, papers_release
 from experiments.tables import MissingDataError, data_folder
 
 CASES = ((12, 4), (20, 6))
@@ -34,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     runs, queries = (1, 50) if options.quick else (options.runs, options.queries)
     report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": options.quick, "results": []}
+    if options.json is not None and options.json.exists():  # figures of ways that dpopt had once stay
+        before = json.loads(options.json.read_text(encoding="utf-8"))["results"]
+        report["results"] = [one for one in before if one["release"] not in {*RELEASES, SUMMARY}]
     try:
         for columns, width in ((6, 3),) if options.quick else CASES:
             bits = made_up(columns, 500) if options.quick else adult_bits(columns)

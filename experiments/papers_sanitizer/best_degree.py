@@ -8,8 +8,8 @@ from dpopt.errors import WorkloadError
 from dpopt.polynomials.minimax import best_polynomial
 from dpopt.polynomials.targets import Target
 from dpopt.queries.conjunctions.literals import LARGEST_SIZE, ChosenLiterals
-from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, POWERS, number_of_monomials
-from dpopt.synopses.sanitizers.sanitizer_plan import EXACT, SanitizerPlan, plan_sanitizer
+from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, SETS, number_of_monomials
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 
 
@@ -20,9 +20,8 @@ def plan_symmetric(
     *,
     size: int,
     predicate: str = "or",
-    basis: str = POWERS,
+    basis: str = SETS,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    sensitivity: str = EXACT,
     degree: int | None = None,
 ) -> SanitizerPlan:
     """Return the plan for queries of k literals, of the degree whose predicted error is least, or of the one that is named."""
@@ -34,7 +33,7 @@ def plan_symmetric(
         if polynomial.degree < 1 or (found and number > MOST_MONOMIALS):
             continue
         family = symmetric_family(literals, target, polynomial, basis=basis)
-        found.append(plan_sanitizer(family, budget, size=size, relation=relation, sensitivity=sensitivity))
+        found.append(plan_sanitizer(family, budget, size=size, relation=relation))
     if not found:
         raise WorkloadError("a constant polynomial is best at every degree asked; take a higher degree")
     return min(found, key=lambda plan: plan.predicted)

@@ -1,4 +1,4 @@
-"""Errors of the paper's own release of a table of bits, in both bases and through disjunctions, beside their predictions."""
+"""Errors of the paper's own release of a table of bits, as printed and in the better basis, beside their predictions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,10 @@ from dpopt.queries.conjunctions.monomials import POWERS, SETS
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
-from dpopt.synopses.sanitizers.sanitizer_plan import CRUDE, EXACT, SanitizerPlan
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary_plan import plan_summary
 from experiments.papers_sanitizer.best_degree import plan_symmetric
-from experiments.papers_sanitizer.disjunctions import (
-    of_polynomial,
-    of_summary,
-    predicted_through_disjunctions,
-    predicted_through_polynomial,
-    through_disjunctions,
-)
 
 Result = dict[str, Any]
 SEED = 2012
@@ -37,13 +30,9 @@ BUDGETS = {
     "rho = 0.1": Budget(None, 1e-9, 0.1, Accountant.ZCDP),
     "epsilon = 1": Budget(1.0, 0.0, None, Accountant.PURE),
 }
-RELEASES = {
-    "as printed": (POWERS, CRUDE),
-    "monomials": (POWERS, EXACT),
-    "binomials": (SETS, EXACT),
-}
-"""The generic sanitizer: basis, and sensitivity that the noise is for."""
-SUMMARY, THROUGH = "summary", ", through or"
+RELEASES = {"as printed": POWERS, "binomials": SETS}
+"""The generic sanitizer, by its basis."""
+SUMMARY = "summary"
 _RELATION = NeighbouringRelation.REPLACE_ONE
 
 
@@ -105,60 +94,44 @@ def papers_release(
 ) -> Iterator[Result]:
     """Yield the errors of each release, budget and kind of queries on a table of bits, (d, n).
 
-    Each release is planned for the queries that are asked of it, with the degree of least predicted error; those through
-    disjunctions are planned for disjunctions of the same k bits. Records are replaced. Errors are those of answers cut at 0 and
-    1, over all queries and runs.
+    Each release is planned for the queries that are asked of it, with the degree of least predicted error. Records are
+    replaced. Errors are those of answers cut at 0 and 1, over all queries and runs.
     """
     asked = Asked.of(bits, width, queries)
     for budget, bought in BUDGETS.items():
         for release in (*RELEASES, SUMMARY):
-            through: list[str] = [one for one in PREDICATES if needed_of(one, width) not in {1, width}]
             for predicate in PREDICATES:
                 if needed_of(predicate, width) == width and predicate != "and":
                     continue
-                direct, others = _measured(asked, release, bought, predicate, through, runs)
-                first = {
+                yield {
                     "table": name,
                     "records": asked.size,
                     "attributes": len(bits),
                     "k": width,
                     "budget": budget,
+                    "queries": predicate,
+                    "release": release,
+                    **_measured(asked, release, bought, predicate, runs),
                 }
-                yield {**first, "queries": predicate, "release": release, **direct}
-                for kind, found in others.items():
-                    yield {**first, "queries": kind, "release": release + THROUGH, **found}
 
 
-def _measured(
-    asked: Asked, release: str, budget: Budget, predicate: str, through: list[str], runs: int
-) -> tuple[Result, dict[str, Result]]:
-    """Return the figures of a release for its own queries, and if these are disjunctions of others answered through them."""
-    errors: dict[str, list[NDArray[np.float64]]] = {predicate: []}
-    more = through if predicate == "or" else []
+def _measured(asked: Asked, release: str, budget: Budget, predicate: str, runs: int) -> Result:
+    """Return the figures of a release for its queries."""
+    errors: list[NDArray[np.float64]] = []
     plan = _plan(asked, release, budget, predicate)
     spent: Any = None
     for _ in range(runs):
+        made: Any
         if isinstance(plan, SanitizerPlan):
             made = release_sanitizer(asked.dataset, plan)
-            values, disjunctions, spent = made.answers_of(asked.queries)[0], of_polynomial(made), _spent(made)
+            values = made.answers_of(asked.queries)[0]
         else:
-            summary = release_summary(asked.dataset, plan)
-            values, disjunctions = summary.conjunctions_of(asked.queries, predicate)[0], of_summary(summary)
-            spent = _spent(summary)
-        errors[predicate].append(_off(values, asked.exact(predicate)))
-        for kind in more:
-            values, _ = through_disjunctions(disjunctions, asked.queries, needed_of(kind, asked.width))
-            errors.setdefault(kind, []).append(_off(values, asked.exact(kind)))
-    figures = _figures(plan) | {"spent": spent}
-    others = {}
-    for kind in more:
-        needed = needed_of(kind, asked.width)
-        if isinstance(plan, SanitizerPlan):
-            predicted = predicted_through_polynomial(plan.figures, needed)
-        else:
-            predicted = predicted_through_disjunctions(plan, needed)
-        others[kind] = {**figures, "theorem": None, "predicted": predicted, **_summed(errors[kind])}
-    return {**figures, **_summed(errors[predicate])}, others
+            made = release_summary(asked.dataset, plan)
+            values = made.conjunctions_of(asked.queries, predicate)[0]
+        spent = _spent(made)
+        errors.append(np.abs(np.clip(values, 0.0, 1.0) - asked.exact(predicate)))
+    worst, mean = float(max(one.max() for one in errors)), float(np.mean(errors))
+    return {**_figures(plan), "spent": spent, "worst": worst, "mean": mean}
 
 
 def _plan(asked: Asked, release: str, budget: Budget, predicate: str) -> Any:
@@ -166,16 +139,14 @@ def _plan(asked: Asked, release: str, budget: Budget, predicate: str) -> Any:
         return plan_summary(
             asked.literals, asked.width, budget, size=asked.size, predicate=predicate, relation=_RELATION
         )
-    basis, sensitivity = RELEASES[release]
     return plan_symmetric(
         asked.literals,
         asked.width,
         budget,
         size=asked.size,
         predicate=predicate,
-        basis=basis,
+        basis=RELEASES[release],
         relation=_RELATION,
-        sensitivity=sensitivity,
     )
 
 
@@ -206,11 +177,3 @@ def _spent(released: SanitizedPolynomial | Any) -> float:
         sum(charge["parameter"] for charge in released.privacy["charges"]),
     )
     return float(total) / (0.1 if kind == "concentrated" else 1.0)
-
-
-def _off(values: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.abs(np.clip(values, 0.0, 1.0) - exact)
-
-
-def _summed(errors: list[NDArray[np.float64]]) -> Result:
-    return {"worst": float(max(one.max() for one in errors)), "mean": float(np.mean(errors))}

@@ -100,7 +100,7 @@ def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> di
 def _default_search(folder: Path, *, long: int) -> list[dict[str, Any]]:
     """Return value and seconds of the local search as a release uses it, and the value of a search of `long` sweeps."""
     run = load(folder)
-    clauses, sizes = run.job.record_clauses(), run.job.record_sizes()
+    clauses, sizes = run.job.workload.clauses, run.job.schema.sizes
     solver, rows = get_solver("local-search"), []
     hint = None
     for played in run.rounds:

@@ -20,7 +20,6 @@ from dpopt.algorithms.dualquery.accuracy import (
     proven_error,
 )
 from dpopt.errors import PlanError
-from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, job, small_release
 
 USUAL: dict[str, Any] = {"rounds": 100, "draws": 200, "step": 1.4, "queries": 500, "log_universe": 20.0}
@@ -167,14 +166,6 @@ def test_a_smaller_proven_gap_is_not_spoiled_by_a_larger_reported_one() -> None:
 
 def test_without_rounds_there_is_no_statement() -> None:
     assert certified_accuracy(job(), []) is None
-
-
-def test_free_bits_have_a_larger_universe() -> None:
-    gaps = [RoundGaps(0, None)]
-    records, bits = certified_accuracy(job(), gaps), certified_accuracy(job(encoding=Encoding.BITS), gaps)
-    assert records is not None
-    assert bits is not None
-    assert bits["by_proven_bounds"]["sampling"] > records["by_proven_bounds"]["sampling"]
 
 
 def test_a_release_states_what_its_rounds_prove_and_what_was_reported() -> None:

@@ -21,7 +21,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.public_population.population import binary_population
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -151,12 +151,6 @@ def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None
     one_way = OneWayMeasurement(10.0, gaussian=True)
     estimated = on(NARROW, free_attributes=FreeAttributes.ESTIMATED, one_way=one_way)
     assert estimated == on(NARROW)
-
-
-def test_indicator_bits_are_simulated_where_a_density_is_declared() -> None:
-    schema = Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(40)))
-    records, bits = on(schema, density=0.1), on(schema, density=0.1, encoding=Encoding.BITS)
-    assert bits.mean_error > records.mean_error
 
 
 def test_a_density_needs_zeros_and_ones() -> None:

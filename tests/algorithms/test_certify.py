@@ -79,13 +79,13 @@ def finished() -> SyntheticRelease:
 def problems(release: SyntheticRelease) -> dict[int, MaxCsp]:
     job = release.job
     return {
-        done.sampled.round: round_program(job.record_clauses(), job.record_sizes(), done.sampled)
+        done.sampled.round: round_program(job.workload.clauses, job.schema.sizes, done.sampled)
         for done in release.rounds
     }
 
 
 def best_records(release: SyntheticRelease) -> dict[int, list[int]]:
-    records = all_records(release.job.record_sizes())
+    records = all_records(release.job.schema.sizes)
     return {
         number: cast(
             "list[int]", max(records.tolist(), key=lambda r: problem.objective(np.array(r, np.int32)))

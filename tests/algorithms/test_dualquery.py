@@ -26,7 +26,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.kept_records import Round
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Walk
 from dpopt.schema.schema import Schema
 from dpopt.solvers.registry import get_solver
@@ -81,7 +81,7 @@ def responder(solver: Solver, *, fallback: Solver | None = None, **changes: Any)
         solver=solver,
         fallback=get_solver("local-search") if fallback is None else fallback,
         limits=SolveLimits(seed=3),
-        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, SCHEMA, Encoding.RECORDS, seed=0),
+        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, SCHEMA, seed=0),
     )
     return replace(usual, **changes)
 
@@ -412,7 +412,7 @@ def wide_run(rule: FreeAttributes) -> tuple[list[Round], MemoryJournal]:
         clauses=clauses,
         sizes=WIDE_SCHEMA.sizes,
         limits=SolveLimits(work=20, seed=3),
-        free_attributes=FreeAttributeRule(rule, WIDE_SCHEMA, Encoding.RECORDS, seed=0),
+        free_attributes=FreeAttributeRule(rule, WIDE_SCHEMA, seed=0),
     )
     return run(Walk(ledger, curator, journal), made, asked), journal
 

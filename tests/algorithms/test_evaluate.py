@@ -24,7 +24,6 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import uniform_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding
 from dpopt.schema.dates import date_number
 from dpopt.schema.rules.builders import ordered
 from dpopt.schema.rules.rule import Rule
@@ -95,20 +94,6 @@ def test_rows_are_evaluated_as_they_are_written() -> None:
     clauses = finished.job.workload.clauses
     by_hand = naive_truth(clauses, finished.written.rows()).mean(axis=1)
     assert finished.answers() == pytest.approx(by_hand)
-
-
-def test_bits_are_evaluated_as_bits_against_the_same_truth() -> None:
-    finished = small_release(encoding=Encoding.BITS)
-    found = evaluate(finished, dataset())
-    clauses = finished.job.workload.clauses
-    records = np.stack([done.record for done in finished.rounds])
-    assert records.shape == (6, 12)
-    exact = naive_truth(clauses, codes()).mean(axis=1)
-    differences = np.abs(naive_truth(clauses.as_bits(SCHEMA), records).mean(axis=1) - exact)
-    assert found.max_error == pytest.approx(differences.max())
-    # A conjunction of two free bits is true of a quarter of all bit strings, and of none with no bit set.
-    assert found.baselines["uniform"]["max_error"] == pytest.approx(np.abs(0.25 - exact).max())
-    assert found.baselines["zeros"]["max_error"] == pytest.approx(exact.max())
 
 
 @pytest.mark.parametrize("output", [{}, {"rows": 7}])
@@ -420,7 +405,3 @@ def test_rows_without_a_schema_are_refused(tmp_path: Path) -> None:
     table = write_table(tmp_path)
     with pytest.raises(PlanError, match="schema="):
         evaluate(pd.read_csv(table), table)
-
-
-def test_bits_that_need_not_decode_have_no_scores() -> None:
-    assert evaluate(small_release(encoding=Encoding.BITS), dataset()).scores is None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms.registry import read_plan
+from dpopt.algorithms.registry import options_named, read_plan
 from dpopt.algorithms.release import release, resume
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import replay
@@ -134,6 +134,34 @@ def test_a_release_of_a_removed_algorithm_is_refused_with_what_reads_it(
         with pytest.raises(PlanError, match=f"{removed}.* removed.* use {instead}.*stays as it is.*0.1.0"):
             call()
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+REMOVED_VALUES: dict[str, tuple[dict[str, Any], str]] = {
+    "hoeffding": ({"update": "hoeffding"}, "update 'hoeffding'.* removed.* use paper"),
+    "exact projections": ({"update": "projection"}, "update 'projection'.* removed.* use max-entropy"),
+    "a slack of the theorem": ({"slack": 4.25}, "slack 4.25.* removed.* use pmw"),
+}
+
+
+@pytest.mark.parametrize("case", REMOVED_VALUES)
+def test_a_plan_with_a_removed_value_is_refused_with_what_reads_it(case: str) -> None:
+    change, message = REMOVED_VALUES[case]
+    plan = written("mwem, queries")
+    with pytest.raises(PlanError, match=f"{message}.*stays as it is.*0.1.0"):
+        read_plan({**plan, "learning": {**plan["learning"], **change}})
+
+
+def test_a_plan_of_records_as_bits_is_refused_with_what_reads_it() -> None:
+    plan = written("dualquery")
+    assert plan["encoding"] == "records"  # written as before: the digest of older folders holds it
+    with pytest.raises(PlanError, match="encoding 'bits'.* removed.* use records .*stays as it is.*0.1.0"):
+        read_plan({**plan, "encoding": "bits"})
+
+
+@pytest.mark.parametrize("update", ["hoeffding", "projection"])
+def test_a_request_for_a_removed_update_is_refused_with_what_to_use(update: str) -> None:
+    with pytest.raises(PlanError, match=f"update '{update}'.* removed.* use "):
+        options_named("pmw", {"update": update})
 
 
 @every_plan

@@ -15,7 +15,7 @@ from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement, log_universe
 from dpopt.algorithms.explain import explain, explain_accuracy
 from dpopt.errors import AccountingError, PlanError
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 
 WORKLOAD = workload()
@@ -57,7 +57,7 @@ def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() 
         0.15,
         failure=1 - 0.9,
         queries=len(WORKLOAD),
-        log_universe=log_universe(WORKLOAD.schema, Encoding.RECORDS),
+        log_universe=log_universe(WORKLOAD.schema),
     )
     assert (found["rounds"], found["draws"], Decimal(found["step"])) == (
         chosen.rounds,

@@ -10,14 +10,13 @@ from dpopt.accounting.measurements import one_way_charge
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.public_random import public_stream, uniforms
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 from tests.algorithms.small_runs import REPLACE, SCHEMA
 from tests.strategies import clauses_of
 
 RECORD = np.array([2, 1, 1, 3], dtype=np.int32)
-BITS = np.ones(12, dtype=np.int32)
 ROUNDS = 4000
 FIRST, RANDOM, ESTIMATED = FreeAttributes.FIRST, FreeAttributes.RANDOM, FreeAttributes.ESTIMATED
 
@@ -36,10 +35,8 @@ def measured(*counts: int) -> NoisyAnswers:
     )
 
 
-def rule(
-    kind: FreeAttributes, encoding: Encoding, marginals: NoisyAnswers | None = None, seed: int = 7
-) -> FreeAttributeRule:
-    return FreeAttributeRule(kind, SCHEMA, encoding, seed=seed, marginals=marginals)
+def rule(kind: FreeAttributes, marginals: NoisyAnswers | None = None, seed: int = 7) -> FreeAttributeRule:
+    return FreeAttributeRule(kind, SCHEMA, seed=seed, marginals=marginals)
 
 
 def filled(made: FreeAttributeRule, asked: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -51,14 +48,14 @@ def shares(values: NDArray[np.int32], size: int) -> NDArray[np.float64]:
     return np.bincount(values, minlength=size) / len(values)
 
 
-ASKED, ASKED_BITS = problem(SCHEMA.sizes, 0, 2), problem(np.full(12, 2, dtype=np.int32), 0, 4)
+ASKED = problem(SCHEMA.sizes, 0, 2)
 
 
 @pytest.mark.parametrize("kind", [FIRST, RANDOM, ESTIMATED])
 def test_attributes_that_the_draw_mentions_stay_and_the_given_record_is_not_touched(
     kind: FreeAttributes,
 ) -> None:
-    made = rule(kind, Encoding.RECORDS, measured(*range(12)) if kind is ESTIMATED else None)
+    made = rule(kind, measured(*range(12)) if kind is ESTIMATED else None)
     assert np.all(filled(made, ASKED, RECORD)[:, [0, 2]] == RECORD[[0, 2]])
     assert RECORD.tolist() == [2, 1, 1, 3]
     everything = problem(SCHEMA.sizes, 0, 1, 2, 3)
@@ -66,72 +63,50 @@ def test_attributes_that_the_draw_mentions_stay_and_the_given_record_is_not_touc
 
 
 def test_the_first_rule_gives_the_first_value() -> None:
-    assert rule(FIRST, Encoding.RECORDS).fill(ASKED, RECORD, 5).tolist() == [2, 0, 1, 0]
-    assert rule(FIRST, Encoding.BITS).fill(ASKED_BITS, BITS, 5).tolist() == [1, 0, 0, 0, 1, *[0] * 7]
+    assert rule(FIRST).fill(ASKED, RECORD, 5).tolist() == [2, 0, 1, 0]
 
 
 def test_the_random_rule_is_uniform_over_the_values() -> None:
     """4000 rounds: each share within 5 standard deviations, at most 0.04."""
-    found = filled(rule(RANDOM, Encoding.RECORDS), ASKED, RECORD)
+    found = filled(rule(RANDOM), ASKED, RECORD)
     assert shares(found[:, 1], 3) == pytest.approx([1 / 3] * 3, abs=0.04)
     assert shares(found[:, 3], 4) == pytest.approx([1 / 4] * 4, abs=0.04)
     joint = np.bincount(found[:, 1] * 4 + found[:, 3], minlength=12) / ROUNDS
     assert joint == pytest.approx([1 / 12] * 12, abs=0.025)
 
 
-def test_the_random_rule_sets_free_bits_with_probability_one_half() -> None:
-    found = filled(rule(RANDOM, Encoding.BITS), ASKED_BITS, BITS)
-    free = [position for position in range(12) if position not in {0, 4}]
-    assert found[:, free].mean(axis=0) == pytest.approx([0.5] * 10, abs=0.04)
-    assert np.all(found[:, [0, 4]] == 1)
-
-
 def test_the_estimated_rule_follows_the_noisy_marginals_and_reads_negative_counts_as_zero() -> None:
     marginals = measured(9, 9, 9, 30, -8, 10, 50, 50, 0, 40, -1, 10)
-    found = filled(rule(ESTIMATED, Encoding.RECORDS, marginals), ASKED, RECORD)
+    found = filled(rule(ESTIMATED, marginals), ASKED, RECORD)
     assert shares(found[:, 1], 3) == pytest.approx([0.75, 0, 0.25], abs=0.04)
     assert shares(found[:, 3], 4) == pytest.approx([0, 0.8, 0, 0.2], abs=0.04)
     assert not np.isin(found[:, 1], [1]).any()
     assert not np.isin(found[:, 3], [0, 2]).any()
 
 
-def test_the_estimated_rule_sets_a_free_bit_as_often_as_its_value_is_estimated() -> None:
-    marginals = measured(9, 9, 9, 30, -8, 10, 60, 40, 0, 40, -1, 10)
-    found = filled(rule(ESTIMATED, Encoding.BITS, marginals), ASKED_BITS, BITS).mean(axis=0)
-    expected = [1, 1 / 3, 1 / 3, 0.75, 1, 0.25, 0.6, 0.4, 0, 0.8, 0, 0.2]
-    assert found == pytest.approx(expected, abs=0.04)
-
-
-@pytest.mark.parametrize("encoding", list(Encoding))
-def test_a_histogram_without_a_positive_count_is_read_as_uniform(encoding: Encoding) -> None:
+def test_a_histogram_without_a_positive_count_is_read_as_uniform() -> None:
     marginals = measured(0, 0, 0, -3, 0, -1, 1, 1, -5, -5, -5, -5)
-    bits = encoding is Encoding.BITS
-    found = filled(
-        rule(ESTIMATED, encoding, marginals), ASKED_BITS if bits else ASKED, BITS if bits else RECORD
-    )
-    if bits:
-        assert found.mean(axis=0)[8:] == pytest.approx([1 / 4] * 4, abs=0.04)
-    else:
-        assert shares(found[:, 1], 3) == pytest.approx([1 / 3] * 3, abs=0.04)
+    found = filled(rule(ESTIMATED, marginals), ASKED, RECORD)
+    assert shares(found[:, 1], 3) == pytest.approx([1 / 3] * 3, abs=0.04)
 
 
 def test_a_lost_measurement_leaves_uniform_values() -> None:
     """Where the measurement on file was torn, no marginals are there."""
-    found = filled(rule(ESTIMATED, Encoding.RECORDS, None), ASKED, RECORD)
+    found = filled(rule(ESTIMATED, None), ASKED, RECORD)
     assert shares(found[:, 3], 4) == pytest.approx([1 / 4] * 4, abs=0.04)
 
 
 def test_each_round_and_each_seed_has_values_of_its_own_that_repeat() -> None:
-    one = filled(rule(RANDOM, Encoding.RECORDS), ASKED, RECORD)
-    assert np.array_equal(one, filled(rule(RANDOM, Encoding.RECORDS), ASKED, RECORD))
-    assert not np.array_equal(one, filled(rule(RANDOM, Encoding.RECORDS, seed=8), ASKED, RECORD))
+    one = filled(rule(RANDOM), ASKED, RECORD)
+    assert np.array_equal(one, filled(rule(RANDOM), ASKED, RECORD))
+    assert not np.array_equal(one, filled(rule(RANDOM, seed=8), ASKED, RECORD))
     assert any(not np.array_equal(before, after) for before, after in pairwise(one))
 
 
 def test_a_round_s_values_do_not_depend_on_the_rounds_before_it() -> None:
-    made = rule(RANDOM, Encoding.RECORDS)
+    made = rule(RANDOM)
     later = made.fill(ASKED, RECORD, 9)
-    assert later.tolist() == rule(RANDOM, Encoding.RECORDS).fill(ASKED, RECORD, 9).tolist()
+    assert later.tolist() == rule(RANDOM).fill(ASKED, RECORD, 9).tolist()
     assert later.dtype == np.int32
 
 
@@ -139,25 +114,22 @@ WIDE = Schema.binary(3000)
 
 
 @pytest.mark.parametrize(
-    ("schema", "encoding", "marginals"),
+    ("schema", "marginals"),
     [
-        (SCHEMA, Encoding.RECORDS, None),
-        (SCHEMA, Encoding.RECORDS, measured(9, 9, 9, 30, -8, 10, 60, 40, 0, 40, -1, 10)),
-        (SCHEMA, Encoding.BITS, measured(9, 9, 9, 30, -8, 10, 60, 40, 0, 40, -1, 10)),
-        (WIDE, Encoding.RECORDS, None),
-        (WIDE, Encoding.RECORDS, measured(*(np.arange(6000) % 17).tolist())),
+        (SCHEMA, None),
+        (SCHEMA, measured(9, 9, 9, 30, -8, 10, 60, 40, 0, 40, -1, 10)),
+        (WIDE, None),
+        (WIDE, measured(*(np.arange(6000) % 17).tolist())),
     ],
 )
 def test_codes_are_where_the_public_points_fall_into_the_distributions(
-    schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
+    schema: Schema, marginals: NoisyAnswers | None
 ) -> None:
     """One attribute after the other, by bisection, against all at once."""
     kind = RANDOM if marginals is None else ESTIMATED
-    made = FreeAttributeRule(kind, schema, encoding, seed=3, marginals=marginals)
+    made = FreeAttributeRule(kind, schema, seed=3, marginals=marginals)
     counts = np.ones(schema.number_of_columns) if marginals is None else np.maximum(marginals.values, 0.0)
     shares = [part / part.sum() for part in np.split(counts, schema.offsets[1:-1])]
-    if encoding is Encoding.BITS:
-        shares = [np.array([1 - share, share]) for share in np.concatenate(shares)]
     sizes = np.array([share.size for share in shares], dtype=np.int32)
     asked, record = problem(sizes, 1), np.zeros(sizes.size, dtype=np.int32)
     for number in (1, 2):

@@ -15,7 +15,7 @@ from dpopt.accounting.measurements import one_way_charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.options import MWEM, Projection
 from dpopt.errors import PlanError
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan
 
 ESTIMATED = {
@@ -29,7 +29,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "pure": {"budget": Budget(3.0, 0.0, None, Accountant.PURE)},
     "limits": {"work": 7, "seconds": 0.1, "seed": 2**31 - 1, "solver": "cp-sat"},
     "a step of many digits": {"step": Decimal("0.1234567890123456789012345678901")},
-    "bits, random": {"encoding": Encoding.BITS, "free_attributes": FreeAttributes.RANDOM},
+    "random": {"free_attributes": FreeAttributes.RANDOM},
 }
 
 

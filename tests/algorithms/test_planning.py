@@ -20,7 +20,7 @@ from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, 
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.plan import Encoding, FreeAttributes, PlanBy
+from dpopt.releases.plan import FreeAttributes, PlanBy
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 from tests.tiny_runs import coded_schema
@@ -188,7 +188,7 @@ def test_rounds_and_draws_do_not_grow_with_the_budget_without_end(
 
 
 def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None:
-    universe, queries = log_universe(WORKLOAD.schema, Encoding.RECORDS), len(WORKLOAD)
+    universe, queries = log_universe(WORKLOAD.schema), len(WORKLOAD)
 
     def bound(made: DualQueryPlan) -> float:
         return proven_error(
@@ -215,8 +215,7 @@ def test_the_bound_keeps_what_is_fixed(fixed: dict[str, Any]) -> None:
 
 
 def test_the_size_of_the_universe_is_the_product_of_the_attributes_sizes() -> None:
-    assert log_universe(WORKLOAD.schema, Encoding.RECORDS) == pytest.approx(np.log(3 * 3 * 2 * 4))
-    assert log_universe(WORKLOAD.schema, Encoding.BITS) == pytest.approx(12 * np.log(2))
+    assert log_universe(WORKLOAD.schema) == pytest.approx(np.log(3 * 3 * 2 * 4))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -224,9 +223,9 @@ def test_the_logarithm_of_the_universe_is_the_rounded_sum_over_all_attributes(se
     """To the last digit, though attributes with the same number of values are added together."""
     sizes = np.random.default_rng(seed).integers(1, 12, 300).tolist()
     schema = coded_schema(*sizes)
-    assert log_universe(schema, Encoding.RECORDS) == fsum(log(size) for size in sizes)
+    assert log_universe(schema) == fsum(log(size) for size in sizes)
     count = 1_000 * seed + 1
-    assert log_universe(Schema.binary(count), Encoding.RECORDS) == fsum(log(2) for _ in range(count))
+    assert log_universe(Schema.binary(count)) == fsum(log(2) for _ in range(count))
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))

@@ -12,7 +12,6 @@ from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan import Encoding
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, plan, write_table
 from tests.strategies import naive_truth
 
@@ -20,10 +19,7 @@ WORKLOADS = ["threshold:2of3,count=40,seed=1", "parity:3,count=40,seed=1", "pari
 
 
 @pytest.mark.parametrize("text", WORKLOADS)
-@pytest.mark.parametrize("encoding", ["records", "bits"])
-def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
-    tmp_path: Path, text: str, encoding: str
-) -> None:
+def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(tmp_path: Path, text: str) -> None:
     finished = release(
         write_table(tmp_path),
         SCHEMA,
@@ -34,11 +30,10 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
         delta=1e-6,
         rounds=30,
         draws=20,
-        record_encoding=encoding,
         predict=False,
         weights=True,
     )
-    clauses = finished.job.record_clauses()
+    clauses = finished.job.workload.clauses
     records = np.stack([done.record for done in finished.rounds])
     assert finished.answers() == pytest.approx(naive_truth(clauses, records).mean(axis=1))
     found = evaluate(tmp_path / "out", dataset())
@@ -53,9 +48,8 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(
 
 
 @pytest.mark.parametrize("text", WORKLOADS)
-@pytest.mark.parametrize("encoding", list(Encoding))
-def test_a_plan_for_such_queries_is_predicted(text: str, encoding: Encoding) -> None:
+def test_a_plan_for_such_queries_is_predicted(text: str) -> None:
     workload = parse_workload(text, SCHEMA)
-    predicted = predict_error(plan(rounds=40, draws=20, encoding=encoding), workload)
+    predicted = predict_error(plan(rounds=40, draws=20), workload)
     assert predicted.simulated_queries == len(workload)
     assert 0 < predicted.mean_error <= predicted.max_error < 0.5

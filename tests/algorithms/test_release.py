@@ -46,7 +46,6 @@ from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding
 from dpopt.releases.progress import Progress
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
@@ -165,7 +164,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "neighbours": ({"neighbours": "swap"}, PlanError, "neighbours= is one of replace, add-remove; found"),
     "plan-by": ({"plan_by": "luck"}, PlanError, "plan_by= is rule or bound; found 'luck'"),
     "free attributes": ({"free_attributes": "last"}, PlanError, "free_attributes= is one of first, random"),
-    "encoding": ({"record_encoding": "one-hot"}, PlanError, "record_encoding= is one of records, bits"),
     "on-invalid": ({"on_invalid": "keep"}, SchemaError, "expected error, clip, other, drop"),
     "on-invalid twice": ({"on_invalid": "error,clip"}, SchemaError, "'error' allows no repair"),
     "drop": ({"on_invalid": "drop", "neighbours": "replace"}, PlanError, "use neighbours='add-remove'"),
@@ -328,18 +326,16 @@ def test_an_accepted_draft_is_recorded(tmp_path: Path) -> None:
     assert reviewed.statement["schema"]["draft_accepted"] is False
 
 
-def test_rows_bits_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
+def test_rows_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
     settings = {
         **USUAL,
         "rows": np.int64(12),
         "format": "parquet",
-        "record_encoding": "bits",
         "rounds": np.int32(5),
     }
     finished = release(frame(), SCHEMA, "marginals:2", out=str(tmp_path / "out"), **settings)
     table = pq.read_table(tmp_path / "out" / "synthetic.parquet")
-    assert (table.num_rows, table.num_columns) == (12, SCHEMA.number_of_columns)
-    assert finished.job.plan.encoding is Encoding.BITS
+    assert (table.num_rows, table.num_columns) == (12, len(SCHEMA))
     assert finished.statement["records"]["rows"] == 12
     assert finished.statement["records"]["file"] == "synthetic.parquet"
 

@@ -17,11 +17,11 @@ from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.run_release import run_release
-from dpopt.errors import DpoptError, PlanError, RulesError, SolverUnavailableError, TranscriptError
+from dpopt.errors import DpoptError, RulesError, SolverUnavailableError, TranscriptError
 from dpopt.programs import Capability, Termination
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Sources, rebuild_run, reservation
 from dpopt.schema import Rule, at_most, equivalent, implies, literal
 from dpopt.schema.schema import Schema
@@ -116,11 +116,6 @@ def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
         run_release(dataset(), job(schema=RULED, solver="cp-sat"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert simple.limits == []
-
-
-def test_free_bits_are_refused_under_rules() -> None:
-    with pytest.raises(PlanError, match="3 rules on records.*record_encoding='records'"):
-        job(schema=RULED, encoding=Encoding.BITS)
 
 
 def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_path: Path) -> None:

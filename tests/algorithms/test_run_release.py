@@ -15,7 +15,7 @@ from dpopt.errors import SchemaError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.job import refuse_unreviewed
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, Heard, codes, dataset, job, seeded, small_release
@@ -71,9 +71,8 @@ def test_an_attribute_named_weight_keeps_its_name_in_memory_and_on_file(tmp_path
     assert list(pd.read_csv(tmp_path / "release" / "synthetic.csv").columns) == list(frame.columns)
 
 
-@pytest.mark.parametrize("encoding", list(Encoding))
-def test_the_records_on_file_are_read_under_their_schema(tmp_path: Path, encoding: Encoding) -> None:
-    finished = small_release(tmp_path / "release", encoding=encoding, output={"rows": 11})
+def test_the_records_on_file_are_read_under_their_schema(tmp_path: Path) -> None:
+    finished = small_release(tmp_path / "release", output={"rows": 11})
     again = read_table(tmp_path / "release" / "synthetic.csv", finished.record_schema)
     assert np.array_equal(np.array(again._columns).T, finished.written.rows())
 

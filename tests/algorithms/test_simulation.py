@@ -25,7 +25,7 @@ from dpopt.algorithms.stating import choose
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
 
 WORKLOAD = workload()
@@ -63,11 +63,6 @@ def test_size_relation_and_budget_do_not_change_a_prediction() -> None:
         seed=5,
     )
     assert predict_error(other, WORKLOAD) == predict_error(good(), WORKLOAD)
-
-
-def test_free_indicator_bits_are_predicted_to_be_worse() -> None:
-    bits, records = predict_error(good(encoding=Encoding.BITS), WORKLOAD), predict_error(good(), WORKLOAD)
-    assert bits.mean_error > records.mean_error
 
 
 def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None:

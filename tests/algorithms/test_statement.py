@@ -12,7 +12,7 @@ from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.algorithms.dualquery.accuracy import certificates
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import REPLACE, SCHEMA, plan, small_release
 
 
@@ -97,12 +97,3 @@ def test_a_statement_names_queries_schema_plan_and_decoding(tmp_path: Path) -> N
     assert records["rows"] == records["distinct"] == len(finished.records.distinct)
     assert (records["file"], records["weight_column"]) == ("synthetic.csv", "weight")
     assert "categorical and boolean values as declared" in records["decoding"]
-
-
-def test_a_statement_counts_the_records_of_bits_that_decode() -> None:
-    records = small_release(encoding=Encoding.BITS, free_attributes=FreeAttributes.RANDOM).statement[
-        "records"
-    ]
-    assert records["encoding"] == "bits"
-    assert 0 <= records["records_that_decode"] < 6
-    assert records["decoding"] == "one column per indicator bit, 0 or 1"

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from dpopt.errors import PlanError
 from dpopt.queries.counting.binary_columns import BitRecords
-from dpopt.releases.plan import Encoding
 from dpopt.releases.records import SyntheticRecords, merged
-from tests.algorithms.small_runs import SCHEMA
 
 RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=40)
 
@@ -79,19 +77,6 @@ def test_no_rows_are_refused(number: int) -> None:
 def test_a_run_without_a_record_is_refused() -> None:
     with pytest.raises(PlanError, match="ended without a single record"):
         SyntheticRecords.of([])
-
-
-def test_a_coded_record_always_decodes() -> None:
-    assert records_of([(0, 0), (0, 0), (2, 1)]).decodable(SCHEMA, Encoding.RECORDS) == 3
-
-
-def test_a_record_of_bits_decodes_if_each_attribute_has_exactly_one() -> None:
-    """The attributes have 3, 3, 2 and 4 values: the bits come in groups of these sizes."""
-    one = (0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1)
-    two_colours = (1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1)
-    no_town = (0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0)
-    rows: list[tuple[int, ...]] = [one, one, two_colours, no_town, (0,) * 12]
-    assert records_of(rows).decodable(SCHEMA, Encoding.BITS) == 2
 
 
 @given(

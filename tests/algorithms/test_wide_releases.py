@@ -221,7 +221,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "csv": ({"format": "csv"}, PlanError, "format='csv' would write 20,000 columns, more than the 10,000"),
     "parquet": ({"format": "parquet"}, PlanError, "take npz"),
     "npz of answers": ({"format": "npz", "algorithm": "noise"}, PlanError, "this run releases answers"),
-    "bits": ({"record_encoding": "bits"}, PlanError, "the columns of a wide table are bits already"),
     "clip": ({"on_invalid": "clip"}, PlanError, "keep the items that are known"),
     "person": (
         {"person": "a", "rows_per_person": 1, "neighbours": "add-remove", "n0": 3},

@@ -31,8 +31,7 @@ from tests.tiny_runs import ADD_REMOVE
 LAWS = {True: "discrete_gaussian", False: "discrete_laplace"}
 BINS, DEGREES, RECORDS = [0, 3, 1, 0, 9, 2], [3, 1, 1, 1, 2, 2, 2], ((0, 1, 1), (1, 1, 0)) * 3
 SEARCHED: dict[str, tuple[str, Any, Any]] = {
-    "intervals": ("intervals", "measured", BINS),
-    "printed intervals": ("intervals", "printed", BINS),
+    "intervals": ("intervals", "intervals", BINS),
     "boxes": ("intervals", "boxes", BINS),
 }
 RELEASES: dict[str, tuple[str, Any, Any]] = {

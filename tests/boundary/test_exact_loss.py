@@ -253,6 +253,10 @@ def nets() -> Iterator[Row]:
 # Intervals and boxes.
 
 
+QUIET = {True: 1e3, False: 1e9}
+"""A scale of sums that cost nearly nothing."""
+
+
 def searched(relation: NeighbouringRelation, *, gaussian: bool, **more: Any) -> Share:
     return check_search_game(interval_game(tiny_intervals(relation, gaussian=gaussian, **more)))
 
@@ -261,14 +265,14 @@ def cut(relation: NeighbouringRelation, *, gaussian: bool, **more: Any) -> Share
     return check_search_game(split_game(tiny_split(relation, gaussian=gaussian, **more)))
 
 
-def planned(gaussian: bool, weights: str | None, relation: NeighbouringRelation) -> Share:
+def planned(gaussian: bool, parts: str, relation: NeighbouringRelation) -> Share:
     """Return the share of what is lost; the charges of the plan use up the budget, and no more."""
     budget = BUDGETS[gaussian]
-    if weights is None:
+    if parts == "boxes":
         split = plan_split((2, 3), budget, ROWS, relation=relation, rounds=1)
         game, charges = split_game(split), split.charges()
     else:
-        plan = plan_intervals(4, budget, ROWS, relation=relation, weights=weights, intervals=3)
+        plan = plan_intervals(4, budget, ROWS, relation=relation, intervals=3)
         game, charges = interval_game(plan), plan.charges()
     total = sum(charge.parameter * charge.count for charge in charges)
     assert 0.999 < total / (0.1 if gaussian else 1.5) <= 1
@@ -277,19 +281,19 @@ def planned(gaussian: bool, weights: str | None, relation: NeighbouringRelation)
 
 def intervals() -> Iterator[Row]:
     for gaussian in BOTH:
-        # Two searches over four bins, with printed and with measured weights.
-        for scale, mass_scale in ((0.3, None), (3.0, 5.0)):
+        # Two searches over four bins, with hardly anything spent on sums and with much.
+        for scale, mass_scale in ((0.3, QUIET[gaussian]), (3.0, 5.0)):
             two = partial(searched, gaussian=gaussian, scale=scale, mass_scale=mass_scale)
             yield f"scale {scale}, {gaussian}", two, 0.1
-        one = partial(searched, gaussian=gaussian, bins=5, intervals=2, mass_scale=None)
+        one = partial(searched, gaussian=gaussian, bins=5, intervals=2, mass_scale=QUIET[gaussian])
         yield f"one search of five bins, {gaussian}", one, 0.1
         for shape in ((2, 3), (3, 2)):
             yield f"boxes, {shape}, {gaussian}", partial(cut, gaussian=gaussian, shape=shape), 0.3
     # One comparison, its threshold beyond all counts: the odds move by exactly the charge.
-    far = partial(searched, gaussian=False, bins=2, intervals=2, threshold=9, mass_scale=None)
+    far = partial(searched, gaussian=False, bins=2, intervals=2, threshold=9, mass_scale=1e14)
     yield "all that is charged", far, 0.999999999999
-    for gaussian, weights in product(BOTH, ("measured", "printed", None)):
-        yield f"planned, {weights or 'boxes'}, {gaussian}", partial(planned, gaussian, weights), ANYTHING
+    for gaussian, parts in product(BOTH, ("intervals", "boxes")):
+        yield f"planned, {parts}, {gaussian}", partial(planned, gaussian, parts), ANYTHING
 
 
 # Noisy counts: what is measured alone, whole releases, and releases as they are planned.
@@ -484,16 +488,14 @@ def test_the_weights_at_each_draw_are_those_of_the_records_so_far(
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-@pytest.mark.parametrize("kind", ["bits, positive, powers", "mixed, sets"])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 def test_noise_as_the_paper_prints_it_costs_what_is_charged_which_is_less(
-    relation: NeighbouringRelation, kind: str, gaussian: bool
+    relation: NeighbouringRelation, gaussian: bool
 ) -> None:
-    crude, exact = (
-        plan_of(POLYNOMIALS[kind], relation, gaussian=gaussian, sensitivity=how) for how in ("crude", "exact")
-    )
+    crude = plan_of(POLYNOMIALS["bits, positive, powers"], relation, gaussian=gaussian)
+    exact = plan_of(POLYNOMIALS["bits, positive, sets"], relation, gaussian=gaussian)
     assert 0.99 < check_planned_loss(crude) <= 1 + 1e-9
-    assert crude.charges()[0].parameter < exact.charges()[0].parameter
+    assert crude.charges()[0].parameter < 0.9 * exact.charges()[0].parameter
 
 
 def test_the_neighbours_are_those_of_one_record_and_of_one_edge() -> None:

@@ -44,10 +44,9 @@ from dpopt.algorithms.options import (
     AUTO,
     COUNTS,
     DATA_STEP,
-    EXACT,
-    HOEFFDING,
     MARGINALS,
     MAX_ENTROPY,
+    PAPER,
     QUERIES,
     RESIDUALS,
     SELECTED,
@@ -76,7 +75,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Sources
 from dpopt.schema import Rule, equivalent, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -234,7 +233,6 @@ def dualquery_plans(draw: st.DrawFn, make: Callable[..., Any], steps: Sequence[s
         relation=draw(relations),
         step=Decimal(draw(st.sampled_from(steps))),
         free_attributes=rule,
-        encoding=draw(st.sampled_from(Encoding)),
         one_way=OneWayMeasurement(3.0, gaussian) if rule is FreeAttributes.ESTIMATED else None,
         seed=draw(st.integers(0, 3)),
     )
@@ -324,12 +322,9 @@ def scripts(draw: st.DrawFn) -> Script:
 
 
 def publics_of(plans: Strategy, text: Strategy = st.just("marginals:2"), **more: Strategy) -> Strategy:  # noqa: B008
-    """Return runs of plans, cut off anywhere or nowhere, with rules or without where records are encoded as such."""
-    made = st.builds(
+    """Return runs of plans, cut off anywhere or nowhere, with rules or without."""
+    return st.builds(
         Public, plans, scripts(), text, cut=st.none() | st.integers(0, 999), ruled=yes_or_no, **more
-    )
-    return made.map(
-        lambda one: replace(one, ruled=False) if getattr(one.plan, "encoding", None) is Encoding.BITS else one
     )
 
 
@@ -353,8 +348,8 @@ def multiplicative_publics(draw: st.DrawFn) -> Public:
     select = draw(st.sampled_from([QUERIES, MARGINALS]))
     queries = select == QUERIES
     texts = ["marginals:2", *["conjunctions:2,count=6,seed=1", "threshold:1of2,count=4"] * queries]
-    update = draw(st.sampled_from([MAX_ENTROPY, DATA_STEP, EXACT, *[HOEFFDING] * queries]))
-    alpha = 0.05 if update == HOEFFDING else None
+    update = draw(st.sampled_from([MAX_ENTROPY, DATA_STEP, *[PAPER] * queries]))
+    alpha = 0.05 if update == PAPER else None
     algorithm = "pmw" if alpha else draw(st.sampled_from(["pmw", "mwem"]))
     if algorithm == "pmw" and queries:
         alpha = draw(st.sampled_from([0.02, 0.3]))

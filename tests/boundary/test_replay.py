@@ -26,7 +26,7 @@ from dpopt.files.codec import encode
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 SCHEMA = Schema(
@@ -44,7 +44,6 @@ FILES = {"README.txt", "plan.json", "schema.json", "workload.json", "transcript.
 def make_release(
     folder: Path,
     *,
-    encoding: Encoding = Encoding.RECORDS,
     rule: FreeAttributes = FreeAttributes.FIRST,
     file_format: str = "csv",
     rows: int | None = None,
@@ -61,7 +60,6 @@ def make_release(
         relation=relation,
         budget=Budget(100.0, 1e-6, None, Accountant.ZCDP),
         attributes=4,
-        encoding=encoding,
         free_attributes=rule,
         one_way=OneWayMeasurement(4.5, gaussian=True) if estimated else None,
         work=20,
@@ -83,11 +81,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("rows", [None, 50])
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
-@pytest.mark.parametrize("encoding", list(Encoding))
-def test_a_release_is_rebuilt_byte_for_byte(
-    tmp_path: Path, encoding: Encoding, file_format: str, rows: int | None
-) -> None:
-    folder = make_release(tmp_path / "one", encoding=encoding, file_format=file_format, rows=rows)
+def test_a_release_is_rebuilt_byte_for_byte(tmp_path: Path, file_format: str, rows: int | None) -> None:
+    folder = make_release(tmp_path / "one", file_format=file_format, rows=rows)
     before = contents(folder)
     replay(folder, tmp_path / "two")
     assert contents(tmp_path / "two") == before
@@ -96,12 +91,11 @@ def test_a_release_is_rebuilt_byte_for_byte(
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-@pytest.mark.parametrize("encoding", list(Encoding))
 @pytest.mark.parametrize("rule", [FreeAttributes.RANDOM, FreeAttributes.ESTIMATED])
 def test_free_attributes_are_rebuilt_byte_for_byte(
-    tmp_path: Path, rule: FreeAttributes, encoding: Encoding, relation: NeighbouringRelation
+    tmp_path: Path, rule: FreeAttributes, relation: NeighbouringRelation
 ) -> None:
-    folder = make_release(tmp_path / "one", encoding=encoding, rule=rule, relation=relation)
+    folder = make_release(tmp_path / "one", rule=rule, relation=relation)
     replay(folder, tmp_path / "two")
     assert contents(tmp_path / "two") == contents(folder)
 

@@ -270,7 +270,7 @@ GRAPHS = [1, 1, 2, SECRET, 3], [1] * 10
 def partition_plan(relation: NeighbouringRelation, gaussian: bool, variant: str) -> Any:
     if variant == "boxes":
         return plan_split((2, BINS // 2), BUDGETS[gaussian], RECORDS, relation=relation, rounds=1)
-    return plan_intervals(BINS, BUDGETS[gaussian], RECORDS, relation=relation, weights=variant, intervals=4)
+    return plan_intervals(BINS, BUDGETS[gaussian], RECORDS, relation=relation, intervals=4)
 
 
 def release_parts(plan: Any, counts: list[int], **more: Any) -> tuple[Any, list[object]]:
@@ -369,15 +369,15 @@ KINDS: dict[str, Kind] = {
     ),
     "intervals": Kind(
         plan=partition_plan,
-        variants=["measured", "printed", "boxes"],
+        variants=["intervals", "boxes"],
         records=counts_of,
         release=release_parts,
         write=write_partition,
         file="release.json",
         draws=None,
         pairs={
-            "measured": (ADD_REMOVE, False, "measured", IN_BINS),
-            "printed": (REPLACE, True, "printed", IN_BINS),
+            "intervals": (ADD_REMOVE, False, "intervals", IN_BINS),
+            "intervals, Gaussian": (REPLACE, True, "intervals", IN_BINS),
             "boxes": (REPLACE, False, "boxes", IN_BINS),
         },
         secret=lambda curator: int(curator._dataset._counts[-1]),

@@ -154,7 +154,6 @@ REFUSED = {
     "--algorithm projection --fit-seconds 0": "the seconds of a fit must be a finite number above 0",
     "--algorithm projection --selections 0": "the number of selections must be a whole number of at least 1",
     "--algorithm projection --rounds 5": "dualquery, fem, mwem, pmw, and not of projection",
-    "--algorithm projection --record-encoding bits": "--record-encoding is an option of dualquery",
     "--algorithm dualquery --records 5": "--records is an option of projection",
     "--algorithm noise --rows 5": "--rows is for algorithms that release records",
     "--algorithm projection --plan-by bound": "--plan-by is an option of dualquery, pmw, and not",

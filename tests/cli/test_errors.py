@@ -30,10 +30,6 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         ("--rho 1 --neighbours remove", "--neighbours is one of replace, add-remove; found 'remove'"),
         ("--rho 1 --algorithm dualquery --plan-by hand", "--plan-by is rule or bound"),
         ("--rho 1 --algorithm dualquery --free-attributes zero", "--free-attributes is one of"),
-        (
-            "--rho 1 --algorithm dualquery --record-encoding binary",
-            "--record-encoding is one of records, bits; found 'binary'",
-        ),
         ("--rho 1 --on-invalid keep", "found 'keep'"),
         ("--rho 1 --solver simplex", "there is no solver 'simplex'"),
         (

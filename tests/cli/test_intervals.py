@@ -42,8 +42,6 @@ def test_a_plan_needs_no_table_and_says_what_is_better() -> None:
     assert "intervals of some" in text
     assert "proven: no range is off by more than" in text
     assert "Recommended: use 'dpopt histogram'" in text
-    text = flat(succeed("intervals plan --bins 1024 --rho 0.5 --n 1000000 --weights printed"))
-    assert "if no bin holds more than 1 of them" in text
     found = told("intervals plan --bins 32x32 --epsilon 1 --n 1000000 --cuts 3")
     assert found["rounds"] == 3
     assert found["tree"]["command"] == "dpopt grid"
@@ -115,7 +113,6 @@ def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--neighbours", "replace"], "n0 belongs to add-remove"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--cuts", 2], "--cuts is for several columns"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--error", 0.01], "is not proven"),
-        (["--columns", "age", "--epsilon", 1, "--n0", 200, "--weights", "other"], "expected 'measured' or 'printed'"),
         (["--columns", "age,age", "--epsilon", 1, "--n0", 200], "'age' twice"),
         (["--columns", "shoe", "--epsilon", 1, "--n0", 200], "found no attribute 'shoe'"),
         (["--counts", "age", "--columns", "age", "--epsilon", 1, "--n0", 200], "name what is counted"),

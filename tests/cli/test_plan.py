@@ -134,7 +134,6 @@ def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) ->
         ("--step 0.30", {"step": "0.30"}),
         ("--rounds 7 --draws 5 --step 1", {"rounds": 7, "draws": 5, "step": "1", "chosen_by": "given"}),
         ("--plan-by bound", {"chosen_by": "least proven bound"}),
-        ("--record-encoding bits", {"encoding": "bits"}),
         ("--free-attributes random", {"free_attributes": "random"}),
     ],
 )

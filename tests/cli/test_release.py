@@ -204,7 +204,7 @@ def test_a_schema_is_never_overwritten_by_a_draft(tmp_path: Path) -> None:
 
 
 def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
-    succeed(*release_arguments(tmp_path, "--free-attributes", "estimated", "--record-encoding", "bits"))
+    succeed(*release_arguments(tmp_path, "--free-attributes", "estimated"))
     text = succeed("replay", tmp_path / "out", "-o", tmp_path / "again")
     assert text.startswith("5 rounds certified again")
     names = {path.name for path in (tmp_path / "out").iterdir()}

@@ -112,7 +112,6 @@ def test_a_plan_needs_the_number_of_columns_alone() -> None:
         ("--binary-columns 40 --layout pairs --pair-columns 1", "such as 1,2; found '1'"),
         ("--binary-columns 40 --layout pairs --pair-columns 1,1", "two different numbers"),
         ("--binary-columns 40 --format excel", "the format is one of csv, parquet, npz, baskets"),
-        ("--binary-columns 40 --record-encoding bits", "are bits already"),
         ("--binary-columns 40 --engine stream", "--engine memory"),
     ],
 )

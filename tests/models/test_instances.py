@@ -220,7 +220,7 @@ def test_rounds_of_a_release_become_instances(
     for number in (1, 3):
         done = release.rounds[number - 1]
         instance = read_instance(out / f"run-{number}.toml")
-        problem = round_program(job.record_clauses(), job.record_sizes(), done.sampled, job.record_rules())
+        problem = round_program(job.workload.clauses, job.schema.sizes, done.sampled, job.schema.circuit())
         assert instance.problem.fingerprint() == problem.fingerprint() == instance.stated["fingerprint"]
         assert instance.record is not None
         assert instance.record.tolist() == done.record.tolist()

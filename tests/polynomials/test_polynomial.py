@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from itertools import combinations, product
 from math import acosh, ceil, comb
 
 import numpy as np
@@ -23,7 +22,7 @@ from dpopt.polynomials.constructions import (
     chebyshev_polynomial,
 )
 from dpopt.polynomials.polynomial import basis_table, basis_value, in_binomial_basis
-from dpopt.polynomials.targets import disjunction_weights, exact_number
+from dpopt.polynomials.targets import exact_number
 from experiments.approximate_degree.sherstov import sherstov_construction, sherstov_polynomial
 
 
@@ -75,7 +74,6 @@ def test_what_is_no_number_is_refused(text: str) -> None:
             (partial(sherstov_polynomial, 2, 5, *pair), "expected R")
             for pair in ((0, 1), (4, 1), (2, -1), (3, 3))
         ),
-        *((partial(disjunction_weights, *pair), "found") for pair in ((0, 3), (4, 3), (1, 0))),
     ],
 )
 def test_what_is_out_of_range_is_refused(call: Callable[[], object], says: str) -> None:
@@ -222,46 +220,3 @@ def test_no_split_of_a_smaller_degree_would_do() -> None:
         damping = found.interpolated + found.damping - 1 - interpolated
         if damping >= 0:
             assert sherstov_polynomial(2, 10, interpolated, damping).error(target).value > Fraction(1, 5)
-
-
-@pytest.mark.parametrize("width", range(1, 17))
-def test_the_identity_holds_for_every_number_of_true_literals(width: int) -> None:
-    for needed in range(1, width + 1):
-        weights = disjunction_weights(needed, width)
-        assert len(weights) == width + 1
-        for true in range(width + 1):
-            found = sum(w * (comb(width, j) - comb(width - true, j)) for j, w in enumerate(weights))
-            assert found == (true >= needed)
-
-
-@pytest.mark.parametrize("width", [1, 3, 5])
-def test_the_identity_holds_for_disjunctions_that_are_enumerated(width: int) -> None:
-    for needed, bits in product(range(1, width + 1), product((0, 1), repeat=width)):
-        weights = disjunction_weights(needed, width)
-        found = sum(
-            weights[size] * any(bits[place] for place in chosen)
-            for size in range(width + 1)
-            for chosen in combinations(range(width), size)
-        )
-        assert found == (sum(bits) >= needed)
-
-
-def total_weight(needed: int, width: int) -> int:
-    """Return by how much the errors of disjunctions can grow."""
-    return sum(abs(w) * comb(width, size) for size, w in enumerate(disjunction_weights(needed, width)))
-
-
-def test_total_weights_are_known_ones() -> None:
-    assert [total_weight(1, width) for width in (1, 4, 10)] == [1, 1, 1]
-    assert [total_weight(2, width) for width in range(2, 12)] == [2 * width - 1 for width in range(2, 12)]
-    assert total_weight(3, 10) == 161
-    for width in range(1, 12):
-        assert total_weight(width, width) == 2**width - 1  # inclusion and exclusion for "all of them"
-
-
-def test_the_weights_add_up_to_no_constant() -> None:
-    for width in range(1, 17):
-        for needed in range(1, width + 1):
-            weights = disjunction_weights(needed, width)
-            assert sum(weight * comb(width, size) for size, weight in enumerate(weights)) == 1
-            assert weights[0] == 0

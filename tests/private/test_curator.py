@@ -231,28 +231,6 @@ def test_a_source_that_is_not_private_marks_the_ledger(sources: dict[str, object
     assert setting.ledger.spent().epsilon == float("inf")
 
 
-def test_records_may_be_coded_in_another_way_than_the_table() -> None:
-    """Indicator bits: the record has one bit per value, the table one code per attribute."""
-    records: list[tuple[np.ndarray, object]] = [
-        (np.array([1, 1], dtype=np.int32), None),
-        (np.array([0, 1, 0, 1], dtype=np.int32), WORKLOAD.clauses.as_bits(SCHEMA)),
-    ]
-    scores = []
-    for record, clauses in records:
-        seen: list[list[int]] = []
-
-        def choose(weights: QueryWeights, draws: int, seen: list[list[int]] = seen) -> list[int]:
-            seen.append(weights._scores.tolist())
-            return [0, 0]
-
-        curator = Setting().curator(record_clauses=clauses, sampler=CallbackSampler(choose))
-        curator.draw_queries(2)
-        curator.observe(record)
-        curator.draw_queries(2)
-        scores.append(seen[1])
-    assert scores[0] == scores[1] == [2 - 3, 2 - 3, 1]
-
-
 def test_a_charge_on_file_without_its_draw_is_completed_and_not_charged_again() -> None:
     setting = Setting()
     curator = setting.curator()

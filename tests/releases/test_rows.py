@@ -46,7 +46,7 @@ def away(made: SyntheticRelease) -> float:
     """Return the sum of squares by which the rows' answers differ from those of the weighted records."""
     records = made.records
     wanted = shares_on_records(
-        made.job.record_queries(), records.held, made.job.record_sizes(), records.weights
+        made.job.workload.queries, records.held, made.job.schema.sizes, records.weights
     )
     return float(((made.answers() - wanted) ** 2).sum())
 

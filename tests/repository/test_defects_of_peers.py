@@ -30,7 +30,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Program
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.transcript.released import SampledQueries
@@ -125,18 +125,6 @@ def test_synthetic_records_always_decode(tmp_path: Path, solver: LocalSearch) ->
     columns = np.array([column.astype(np.int32) for column in read_again._columns]).T
     assert np.array_equal(columns, made.written.rows())
     assert made.statement["records"]["records_that_decode"] == len(made.rounds)
-
-
-def test_with_free_bits_the_release_says_how_many_records_decode(tmp_path: Path) -> None:
-    made = release(
-        write_table(tmp_path / "table.csv", ROWS),
-        SCHEMA,
-        WORKLOAD,
-        **settings(record_encoding="bits"),
-    )
-    starts = SCHEMA.offsets[:-1]
-    decodable = sum(bool(np.all(np.add.reduceat(done.record, starts) == 1)) for done in made.rounds)
-    assert made.statement["records"]["records_that_decode"] == decodable
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
@@ -317,7 +305,7 @@ def responder(solver: LocalSearch) -> BestResponder:
         solver=solver,
         fallback=LocalSearch(),
         limits=SolveLimits(work=20),
-        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, SCHEMA, Encoding.RECORDS, seed=0),
+        free_attributes=FreeAttributeRule(FreeAttributes.FIRST, SCHEMA, seed=0),
     )
 
 

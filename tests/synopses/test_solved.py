@@ -263,8 +263,6 @@ def test_a_histogram_that_is_too_large_for_solvers_is_refused_by_its_plan() -> N
     for release in (dpopt.histogram, dpopt.sorted_counts):
         with pytest.raises(ProgramError, match="solvers are handed 2,000,000 at most"):
             release(bins, counts="records", epsilon=1, solver="clarabel")
-    with pytest.raises(ProgramError, match="takes none of the models"):
-        dpopt.intervals(TABLE, SCHEMA, "age", epsilon=1, weights="printed", solver="clarabel")
 
 
 @every_kind

@@ -255,7 +255,7 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
     Raises PlanError if a round occurs twice, belongs to another run, or states what cannot be.
     """
     job = finished.job
-    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
+    clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
     by_number = {played.sampled.round: played for played in finished.rounds}
     for one in known:
         played = by_number.pop(one.round, None)
@@ -316,7 +316,7 @@ def certify_rounds(
     done = {one.round: one for one in known}
     by_number = {played.sampled.round: played for played in finished.rounds}
     job = finished.job
-    clauses, sizes, rules = job.record_clauses(), job.record_sizes(), job.record_rules()
+    clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
     for number in certifier.left(wanted, done.values()):
         played = by_number[number]
         problem = round_program(clauses, sizes, played.sampled, rules)

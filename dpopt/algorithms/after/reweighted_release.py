@@ -65,7 +65,7 @@ class ReweightedRelease:
         Raises as `reweight`.
         """
         plan = DualQueryPlan.of(release.job.plan)
-        clauses = release.job.record_clauses()
+        clauses = release.job.workload.clauses
         found = reweight(release.rounds, clauses, plan, solver=solver, seconds=seconds)
         return cls(release, found, weighted_records(release.rounds, found.weights))
 

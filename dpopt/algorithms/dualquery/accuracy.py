@@ -94,7 +94,7 @@ def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
         draws=plan.draws,
         step=float(plan.step),
         queries=len(job.workload),
-        log_universe=log_universe(job.schema, plan.encoding),
+        log_universe=log_universe(job.schema),
         failure=float(stated.get("failure_probability", DEFAULT_FAILURE)),
         solver_gap=mean,
     )
@@ -105,7 +105,7 @@ def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
         "largest_gap_over_draws": max(gaps) / plan.draws,
         "rounds": len(gaps),
     }
-    if job.record_rules().number_of_rules:
+    if job.schema.circuit().number_of_rules:
         found["assumes"] = "that the records of the table obey the rules of the schema"
     return found
 

@@ -276,11 +276,11 @@ def prepare(run: Run) -> Prepared:
     from dpopt.solvers.registry import get_solver
 
     job = run.job
-    solver, search, rules = run.clause_solver(), get_solver("local-search"), job.record_rules()
+    solver, search, rules = run.clause_solver(), get_solver("local-search"), job.schema.circuit()
     if not rules.number_of_rules:
         return solver, search, None
-    require_rules_taken(solver, rules, job.record_sizes())
-    return solver, search, feasible_record(rules, job.record_sizes())
+    require_rules_taken(solver, rules, job.schema.sizes)
+    return solver, search, feasible_record(rules, job.schema.sizes)
 
 
 def open_door(run: Run, ledger: Ledger) -> Curator:
@@ -290,7 +290,6 @@ def open_door(run: Run, ledger: Ledger) -> Curator:
         "size": plan.size,
         "step": plan.step,
         "marginals": job.workload.marginals,
-        "record_clauses": job.record_clauses(),
         "sampler": sources.sampler,
         "noise": sources.noise,
         "progress": run.progress.share,
@@ -304,15 +303,15 @@ def play(job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
     plan = DualQueryPlan.of(job.plan)
     solver, search, feasible = prepared or NO_SOLVERS
     responder = BestResponder(
-        clauses=job.record_clauses(),
-        sizes=job.record_sizes(),
+        clauses=job.workload.clauses,
+        sizes=job.schema.sizes,
         solver=solver,
         fallback=search,
         limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
         free_attributes=FreeAttributeRule(
-            plan.free_attributes, job.schema, plan.encoding, seed=plan.seed, marginals=_one_way(walk, plan)
+            plan.free_attributes, job.schema, seed=plan.seed, marginals=_one_way(walk, plan)
         ),
-        rules=job.record_rules(),
+        rules=job.schema.circuit(),
         feasible=feasible,
     )
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.public_random import public_stream, uniforms
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.schema.schema import Schema
 from dpopt.transcript.released import NoisyAnswers
 
@@ -23,9 +23,6 @@ class FreeAttributeRule:
         First declared value, uniformly random value, or a value from the noisy one-way marginals.
     schema : Schema
         Schema of the table.
-    encoding : Encoding
-        With indicator bits, a free bit is 0 by the first rule, 0 or 1 with probability 1/2 by the random one, and 1 with the
-        estimated frequency of its value by the estimated one.
     seed : int
         Public seed; round t uses its own stream.
     marginals : NoisyAnswers or None
@@ -36,7 +33,6 @@ class FreeAttributeRule:
         self,
         rule: FreeAttributes,
         schema: Schema,
-        encoding: Encoding,
         *,
         seed: int,
         marginals: NoisyAnswers | None = None,
@@ -44,7 +40,7 @@ class FreeAttributeRule:
         self._rule = rule
         self._seed = seed
         self._distributions = (
-            None if rule is FreeAttributes.FIRST else _Distributions.of(rule, schema, encoding, marginals)
+            None if rule is FreeAttributes.FIRST else _Distributions.of(rule, schema, marginals)
         )
 
     def fill(self, problem: MaxCsp, record: NDArray[np.int32], round_number: int) -> NDArray[np.int32]:
@@ -91,16 +87,10 @@ class _Distributions:
     cumulative: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, rule: FreeAttributes, schema: Schema, encoding: Encoding, marginals: NoisyAnswers | None
-    ) -> _Distributions:
+    def of(cls, rule: FreeAttributes, schema: Schema, marginals: NoisyAnswers | None) -> _Distributions:
         """Return the distributions of the random rule, or of the estimated one where there are marginals."""
         estimated = rule is FreeAttributes.ESTIMATED
         shares = _shares(schema, marginals if estimated else None)
-        if encoding is Encoding.BITS:
-            bits = 1.0 - shares if estimated else np.full(shares.size, 0.5)
-            cumulative = np.stack((bits, np.ones(shares.size)), axis=1).ravel()
-            return cls(2 * np.arange(shares.size + 1, dtype=np.int64), cumulative)
         cumulative = np.empty_like(shares)
         for size in np.unique(schema.sizes).tolist():
             places = _places(schema, size)

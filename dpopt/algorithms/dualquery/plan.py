@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import log
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.releases.plan import (
     LARGEST_SIZE,
-    Encoding,
     FreeAttributes,
     Plan,
     is_positive,
@@ -58,8 +57,10 @@ class DualQueryPlan(Plan):
         Step eta, an exact decimal.
     attributes : int
         Number of attributes of the table, for the charge of one-way marginals.
-    free_attributes, encoding :
-        See their types.
+    free_attributes :
+        See its type.
+    encoding : str
+        Records have one value for each attribute; earlier versions had others.
     one_way : OneWayMeasurement or None
         Set if and only if free attributes are estimated.
     work : int or None
@@ -79,7 +80,7 @@ class DualQueryPlan(Plan):
     budget: Budget
     attributes: int
     free_attributes: FreeAttributes = FreeAttributes.FIRST
-    encoding: Encoding = Encoding.RECORDS
+    encoding: Literal["records"] = field(default="records", init=False)
     one_way: OneWayMeasurement | None = None
     solver: str = "local-search"
     work: int | None = None
@@ -137,10 +138,8 @@ class DualQueryPlan(Plan):
         )
 
 
-def log_universe(schema: Schema, encoding: Encoding) -> float:
-    """Return ln |X|: X holds the records of the schema, or all 0/1 vectors over its flat columns if records are free bits."""
-    if encoding is Encoding.BITS:
-        return schema.number_of_columns * log(2)
+def log_universe(schema: Schema) -> float:
+    """Return ln |X|: X holds the records of the schema."""
     sizes, counts = np.unique(schema.sizes, return_counts=True)
     terms = zip(sizes.tolist(), counts.tolist(), strict=True)
     # Exact sums, rounded once at the end: what `math.fsum` over all attributes gives, without a loop over them.

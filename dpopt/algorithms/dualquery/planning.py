@@ -19,7 +19,6 @@ from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import (
-    Encoding,
     FreeAttributes,
     PlanBy,
 )
@@ -208,7 +207,6 @@ def base_fields(request: PlanRequest[DualQuery], attributes: int) -> dict[str, A
         "budget": request.budget,
         "attributes": attributes,
         "free_attributes": FreeAttributes(asked.free_attributes),
-        "encoding": Encoding(asked.record_encoding),
         "one_way": one_way_measurement(request, attributes) if estimated else None,
         "solver": asked.solver_name,
         "work": asked.work,
@@ -286,7 +284,7 @@ def _least_bound(
     """Return the numbers with the least proven error on a grid of rounds and steps that uses up the budget."""
     given_rounds, given_draws, given_step = request.options.numbers
     queries = len(workload)
-    universe = log_universe(workload.schema, Encoding(request.options.record_encoding))
+    universe = log_universe(workload.schema)
     best: tuple[float, int, int, Decimal] | None = None
     grid = [given_rounds] if given_rounds else sorted({int(1.25**k) for k in range(4, 45)})
     for rounds in grid:
@@ -326,7 +324,7 @@ def proven_of_plan(plan: DualQueryPlan, workload: Workload) -> dict[str, Any]:
         draws=plan.draws,
         step=float(plan.step),
         queries=len(workload),
-        log_universe=log_universe(workload.schema, plan.encoding),
+        log_universe=log_universe(workload.schema),
     ).to_json()
 
 

@@ -33,7 +33,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding, FreeAttributes
+from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import (
     BinaryPopulation,
@@ -102,10 +102,8 @@ def play_on_binary(
     from dpopt.queries.counting.kernels import satisfied
     from dpopt.solvers.registry import get_solver
 
-    bits = plan.encoding is Encoding.BITS
-    clauses = part.clauses.as_bits(part.schema) if bits else part.clauses
-    sizes = freeze(np.full(part.schema.number_of_columns, 2, dtype=np.int32)) if bits else part.schema.sizes
-    free = FreeAttributeRule(_simulated_rule(plan), part.schema, plan.encoding, seed=seed)
+    clauses, sizes = part.clauses, part.schema.sizes
+    free = FreeAttributeRule(_simulated_rule(plan), part.schema, seed=seed)
     counts = np.rint(part.answers * SIZE).astype(np.int64)
     weights = QueryWeights(counts, rows=SIZE, size=SIZE, step=plan.step)
     sampler, search = ExactSampler(SeededWords(seed)), get_solver("local-search")

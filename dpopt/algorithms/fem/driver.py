@@ -147,7 +147,7 @@ def play(job: Job, walk: Walk[FemCurator], prepared: dualquery.Prepared | None) 
         limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
         records=plan.records,
         scale=plan.scale,
-        rules=job.record_rules(),
+        rules=job.schema.circuit(),
         feasible=feasible,
     )
 

@@ -197,7 +197,7 @@ def feasible_start(job: Job) -> NDArray[np.int32] | None:
     from dpopt.inference.records.problem import FitSettings
     from dpopt.inference.records.start import start_records
 
-    rules, sizes = job.record_rules(), job.record_sizes()
+    rules, sizes = job.schema.circuit(), job.schema.sizes
     found = feasible_record(rules, sizes)
     if not rules.number_of_rules:
         return None

@@ -74,12 +74,12 @@ def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
         variance = one.answers.scale**2 * (1 if "Gaussian" in one.answers.noise else 2)
         values = one.answers.values / plan.size
         terms.append(FitTerm(one.queries, values, plan.size**2 / variance))
-    return FitProblem(job.schema.sizes, tuple(terms), job.record_rules(), domains_of(job.workload))
+    return FitProblem(job.schema.sizes, tuple(terms), job.schema.circuit(), domains_of(job.workload))
 
 
 def record_problem(job: Job) -> FitProblem:
     """Return the problem that only says which records a run may release: of which codes, by which rules."""
-    return FitProblem(job.schema.sizes, (), job.record_rules(), domains_of(job.workload))
+    return FitProblem(job.schema.sizes, (), job.schema.circuit(), domains_of(job.workload))
 
 
 def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArray[np.float64]) -> float:

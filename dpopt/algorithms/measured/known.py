@@ -304,7 +304,7 @@ class Known:
             FitTerm(sets.take([place]), values[sets.starts[place] : sets.starts[place + 1]], weight)
             for place, weight in enumerate(weights.tolist())
         )
-        return FitProblem(self.job.schema.sizes, terms, self.job.record_rules(), self.sets.domains)
+        return FitProblem(self.job.schema.sizes, terms, self.job.schema.circuit(), self.sets.domains)
 
     def _asked(self) -> NDArray[np.int64]:
         """Return the places of the workload's own sets."""

@@ -43,7 +43,6 @@ from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Encoding
 from dpopt.solvers.registry import get_solver
 
 MOST_MEASURED_CELLS = 5_000_000
@@ -425,7 +424,7 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
         for planned in plan.measurements
     )
     noisiest = max(planned.scale for planned in plan.measurements) / plan.size
-    total = sqrt(2 * inverse * log_universe(workload.schema, Encoding.RECORDS))
+    total = sqrt(2 * inverse * log_universe(workload.schema))
     return {
         "kind": "bound on the expected root mean squared error of the exact projection, without smoothing",
         "root_mean_squared_error": noisiest * sqrt(total / cells),

@@ -15,12 +15,9 @@ from dpopt.algorithms.multiplicative_weights.plan import (
 )
 from dpopt.algorithms.options import (
     DATA_STEP,
-    EXACT,
-    HOEFFDING,
     LOCAL_SEARCH,
     MARGINALS,
     MAX_ENTROPY,
-    PAPER,
 )
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
@@ -41,7 +38,6 @@ from dpopt.transcript.released import NoisyAnswers
 
 _FARTHEST = 8
 _SETTLED = 1e-3  # of the noise: replays end when no share moves by more
-_LEAST_SHARE = 1e-12
 
 
 class Learner:
@@ -189,12 +185,8 @@ class Learner:
         gaps = measured.values - shares
         if update == DATA_STEP:
             factors = np.exp(np.clip(gaps, -1.0, 1.0) / (2.0 if len(gaps) > 2 else 4.0))
-        elif update in (PAPER, HOEFFDING) and self._plan.alpha is not None:
-            rate = self._plan.alpha / 2 if update == PAPER else 4 * self._plan.alpha
-            factors = np.where(gaps < 0, exp(-rate), 1.0)
-        elif update == EXACT:
-            wanted = np.maximum(measured.values, _LEAST_SHARE)
-            factors = np.where(shares > 0, wanted / np.maximum(shares, _LEAST_SHARE), 0.0)
+        elif self._plan.alpha is not None:
+            factors = np.where(gaps < 0, exp(-self._plan.alpha / 2), 1.0)
         else:
             raise PlanError(f"the update {update!r} needs an alpha")
         self._distribution.multiply(measured, factors / float(factors @ shares))

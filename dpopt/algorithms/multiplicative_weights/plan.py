@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from math import isfinite, log, log10, prod
+from math import log, log10, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.options import (
-    HOEFFDING,
     MARGINALS,
     MAX_ENTROPY,
     MWEM,
@@ -31,7 +30,7 @@ from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Plan, whole_number
+from dpopt.releases.plan import Plan, is_positive, whole_number
 from dpopt.releases.public_population.population import mentioned_attributes
 from dpopt.schema.schema import Schema
 
@@ -102,7 +101,7 @@ class Learning:
     update : str
         One of `UPDATES`.
     slack : float
-        max-entropy: answers within so many scales of the noise of the measured one are not pulled.
+        max-entropy: answers within half a scale of the noise of the measured one are not pulled.
     pull : float
         max-entropy: how strongly others are: a multiplier of `pull` for each scale of the noise beyond.
     replays : int
@@ -116,7 +115,7 @@ class Learning:
     """
 
     update: str = MAX_ENTROPY
-    slack: float = 0.5
+    slack: float = field(default=0.5, init=False)
     pull: float = 1.5
     replays: int = 1
     last_replays: int = 20
@@ -126,17 +125,10 @@ class Learning:
     def __post_init__(self) -> None:
         if self.update not in UPDATES:
             raise PlanError(f"the update is one of {', '.join(UPDATES)}; found {self.update!r}")
-        for name in ("slack", "pull"):
-            value = getattr(self, name)
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not isfinite(value)
-                or value < 0
-            ):
-                raise PlanError(f"the {name} must be a finite number of at least 0, found {value!r}")
-        if not self.pull > 0:
-            raise PlanError("the pull must be above 0: without it the distribution is never updated")
+        if not is_positive(self.pull):
+            raise PlanError(
+                f"the pull must be above 0 and finite: without it the distribution is never updated; found {self.pull!r}"
+            )
         whole_number("the number of replays", self.replays, least=0)
         whole_number("the number of last replays", self.last_replays, least=0)
         if whole_number("the number of records", self.records, least=1) > MOST_RECORDS:
@@ -199,8 +191,7 @@ class MultiplicativePlan(Plan):
         alpha = self.alpha
         if alpha is not None and (isinstance(alpha, bool) or not 0 < alpha <= 1):
             raise PlanError(f"alpha must be above 0 and at most 1, found {alpha!r}")
-        fixed = self.learning.update in (PAPER, HOEFFDING)
-        if fixed and (alpha is None or self.select == MARGINALS):
+        if self.learning.update == PAPER and (alpha is None or self.select == MARGINALS):
             raise PlanError(f"the update {self.learning.update!r} is for single queries and a given alpha")
         if alpha is not None and self.select == MARGINALS:
             raise PlanError("a run that selects marginals plays all its rounds; leave alpha out")

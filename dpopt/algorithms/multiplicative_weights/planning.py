@@ -20,7 +20,6 @@ from dpopt.algorithms.multiplicative_weights.plan import (
 )
 from dpopt.algorithms.options import (
     DATA_STEP,
-    HOEFFDING,
     LOCAL_SEARCH,
     MARGINALS,
     MAX_ENTROPY,
@@ -41,6 +40,8 @@ MARGINAL_SHARE, QUERY_SHARE = 0.1, 0.5
 """Shares of a round's budget for its selection."""
 
 _LEAST_ROUNDS, _MOST = 4, {MARGINALS: 100, QUERIES: 400}
+
+_REPLAYS = {PAPER: 0, DATA_STEP: 4, MAX_ENTROPY: 1}
 
 _PER_ROOT = {(MARGINALS, True): 0.25, (MARGINALS, False): 0.06, (QUERIES, True): 3.0, (QUERIES, False): 0.3}
 """Rounds for each unit of the root of size / noise, that of one measurement for the whole budget; Gaussian or not.
@@ -94,6 +95,8 @@ class _Maker:
         usual_share = MARGINAL_SHARE if self.select == MARGINALS else QUERY_SHARE
         self._share = asked.selection_share or usual_share
         self._request, self._queries = request, len(workload)
+        by_bound = isinstance(asked, PMW) and asked.plan_by == PlanBy.BOUND.value
+        self.update = asked.update or (PAPER if by_bound else MAX_ENTROPY)
         self._stops = isinstance(asked, PMW)  # a run of pmw ends where an answer is good enough
         self._log_universe = fsum(log(count) for count in universe.shape)
 
@@ -116,20 +119,16 @@ class _Maker:
             measurement_error(rounds, scale, request.size, gaussian=self.gaussian),
         )
 
-    def of(
-        self, rounds: int, *, alpha: float | None, slack: float | None = None, chosen_by: str = ""
-    ) -> MultiplicativePlan:
+    def of(self, rounds: int, *, alpha: float | None, chosen_by: str = "") -> MultiplicativePlan:
         """Return the plan of so many rounds."""
         request, asked = self._request, self._request.options
         step, scale = self.costs(rounds)
         if alpha is None and self._stops and self.select == QUERIES:
             alpha = min(1.0, scale * (1.0 if self.gaussian else sqrt(2.0)) / request.size)  # the noise
-        update = asked.update or MAX_ENTROPY
-        usual = Learning()
+        update, usual = self.update, Learning()
         learning = Learning(
             update=update,
-            slack=usual.slack if slack is None else slack,
-            replays=(usual.replays if update != DATA_STEP else 4) if asked.replays is None else asked.replays,
+            replays=_REPLAYS[update] if asked.replays is None else asked.replays,
             last_replays=usual.last_replays if update == MAX_ENTROPY else 0,
             average=asked.average,
             records=asked.records or usual.records,
@@ -162,6 +161,10 @@ class _Maker:
         """
         if self.select != QUERIES:
             raise PlanError("--plan-by bound is for --algorithm pmw with --select queries; leave it out")
+        if self.update != PAPER:
+            raise PlanError(
+                f"nothing is proven of the update {self.update!r} beforehand; use {PAPER}, or leave --plan-by out"
+            )
         low, high = 1e-6, 1.0
         if not self._suffices(high):
             raise PlanError(
@@ -172,39 +175,12 @@ class _Maker:
         while high > low * 1.001:
             middle = sqrt(low * high)
             low, high = (low, middle) if self._suffices(middle) else (middle, high)
-        rounds, slack = self._for_alpha(high)
-        return self.of(rounds, alpha=high, slack=slack, chosen_by=f"bound: alpha = {high:.3g}")
-
-    def _for_alpha(self, alpha: float) -> tuple[int, float]:
-        """Return rounds for an alpha by the theorem, and the slack of the max-entropy update in scales of the noise."""
-        update = self._request.options.update or MAX_ENTROPY
-        if update in (PAPER, HOEFFDING):
-            needed = rounds_needed(update, alpha, self._log_universe)
-            return needed or MOST_ROUNDS, 0.0
-        if update != MAX_ENTROPY:
-            raise PlanError(
-                f"nothing is proven of the update {update!r}; use {PAPER}, {HOEFFDING} or {MAX_ENTROPY}"
-            )
-        # A slack of at most alpha leaves a distance of at least alpha; the weight of the pull is that of the widest slack.
-        rounds = rounds_needed(HOEFFDING, alpha, self._log_universe) or MOST_ROUNDS
-        for _ in range(50):
-            _, scale = self.costs(min(rounds, MOST_ROUNDS))
-            noise = scale * (1.0 if self.gaussian else sqrt(2.0)) / self._request.size
-            slack = measurement_error(rounds, scale, self._request.size, gaussian=self.gaussian)
-            needed = rounds_needed(
-                MAX_ENTROPY,
-                alpha,
-                self._log_universe,
-                slack=min(slack, alpha),
-                weight=Learning().pull / noise,
-            )
-            if needed is None or needed <= rounds:
-                return rounds, slack / noise * (1 + 1e-9)
-            rounds = needed
-        return rounds, slack / noise * (1 + 1e-9)
+        return self.of(
+            rounds_needed(high, self._log_universe), alpha=high, chosen_by=f"bound: alpha = {high:.3g}"
+        )
 
     def _suffices(self, alpha: float) -> bool:
-        rounds, _ = self._for_alpha(alpha)
+        rounds = rounds_needed(alpha, self._log_universe)
         return rounds <= MOST_ROUNDS and max(self.errors(rounds)) <= alpha
 
 
@@ -263,25 +239,12 @@ def measurement_error(
     return (scale * sqrt(2 * tail) if gaussian else scale * tail + 1) / size
 
 
-def rounds_needed(
-    update: str, alpha: float, log_universe: float, *, slack: float = 0.0, weight: float = 0.0
-) -> int | None:
-    """Return after how many updates the relative entropy to the true distribution would be negative; None if nothing is proven.
+def rounds_needed(alpha: float, log_universe: float) -> int:
+    """Return after how many of the lecture's steps the relative entropy to the true distribution would be negative.
 
-    Each update is made where |y - <q, p>| > 2 alpha, and |y - q(D)| <= alpha. Then ln|X| pays for at most
-        paper:        4 ln|X| / alpha^2 updates (lecture, Corollary 3),
-        hoeffding:    ln|X| / (2 alpha^2), by Hoeffding's lemma,
-        max-entropy:  (4 + w) ln|X| / (2 w (2 alpha - slack)^2), if the slack is at least the error of a measurement: the dual
-                      value is at most ln|X|, and a round raises it by at least 2 w / (4 + w) times the squared distance to
-                      the slack (models/max_entropy, ME-7); replays raise it further.
+    Each step is made where |y - <q, p>| > 2 alpha, and |y - q(D)| <= alpha: 4 ln|X| / alpha^2 (Corollary 3).
     """
-    if update == PAPER:
-        return ceil(4 * log_universe / alpha**2)
-    if update == HOEFFDING:
-        return ceil(log_universe / (2 * alpha**2))
-    if update == MAX_ENTROPY and slack < 2 * alpha:
-        return ceil((4 + weight) / (2 * weight) * log_universe / (2 * alpha - slack) ** 2)
-    return None
+    return ceil(4 * log_universe / alpha**2)
 
 
 def proven_multiplicative(
@@ -306,7 +269,8 @@ def proven_multiplicative(
     selected = selection_error(plan.rounds, float(plan.step), plan.size, plan.relation, queries)
     measured = measurement_error(plan.rounds, plan.scale, plan.size, gaussian=plan.gaussian)
     if plan.alpha is not None:
-        return _stopping(plan, selected, measured, log_universe, conditions)
+        average = plan.learning.average  # of distributions that answered badly, too
+        return None if average else _stopping(plan, selected, measured, log_universe, conditions)
     if plan.learning.update != DATA_STEP or plan.learning.replays or not plan.learning.average:
         return None
     # Hardt, Ligett and McSherry 2012, Theorem 2.2, with the two errors of this plan in place of 10 T ln|Q| / eps.
@@ -360,14 +324,9 @@ def _stopping(
     conditions: Sequence[str],
 ) -> dict[str, Any]:
     alpha = plan.alpha or 1.0
-    noise = plan.scale * (1.0 if plan.gaussian else sqrt(2.0)) / plan.size
-    slack = plan.learning.slack * noise
-    needed = rounds_needed(
-        plan.learning.update, alpha, log_universe, slack=slack, weight=plan.learning.pull / noise
-    )
+    published = plan.learning.update == PAPER and not plan.learning.replays
+    needed = rounds_needed(alpha, log_universe) if published else None
     proven = needed is not None and plan.rounds >= needed and max(selected, measured) <= alpha
-    if plan.learning.update == MAX_ENTROPY:
-        proven = proven and slack >= measured
     bound = 2 * alpha + selected + measured
     return {
         "kind": "bound on the largest error",

@@ -317,7 +317,7 @@ def _rows(number: float) -> str:
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of the records should know: copies, records that do not decode, lost rounds."""
+    """Return what a reader of the records should know: copies, lost rounds."""
     from dpopt.inference.records.problem import TIME_IS_UP
 
     records, certificates = statement["records"], statement.get("certificates")
@@ -343,10 +343,6 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
                 f"note: {lost:,} measurements were torn by an interruption; they stay charged and were left out"
             )
         return lines
-    if records["records_that_decode"] < records["rounds"]:
-        lines.append(
-            "note: with indicator bits records need not decode; this coding is for comparison with the paper"
-        )
     if records["rounds"] < statement["plan"]["rounds"]:
         lines.append(
             f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: a draw was torn by an interruption, "

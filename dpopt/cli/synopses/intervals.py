@@ -47,15 +47,6 @@ class ShapeOptions:
             show_default="that with the least expected bound",
         ),
     ] = None
-    weights: Annotated[
-        str,
-        "One column: measured (intervals are counted with noise) or printed (equal weights, as in the paper of Blum, Ligett "
-        "and Roth).",
-    ] = "measured"
-    atom: Annotated[
-        int,
-        "With printed weights: the largest number of records that share a value, for the stated error.",
-    ] = 1
     error: Annotated[
         float | None,
         "Refuse unless the proven error is at most this share of the records, between 0 and 1.",

@@ -38,8 +38,6 @@ class Curator(Door[PrivateDataset]):
         Step eta.
     marginals : MarginalSet, optional
         Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
-    record_clauses : Clauses, optional
-        The same queries over the coding of the synthetic records, where that differs from the table's (indicator bits).
     dataset, ledger, journal, use :
         As in `Door`, which refuses a table of another size.
 
@@ -58,7 +56,6 @@ class Curator(Door[PrivateDataset]):
         *,
         step: Decimal,
         marginals: MarginalSet | None = None,
-        record_clauses: Clauses | None = None,
         **use: Unpack[Use],
     ) -> None:
         sampler = use.get("sampler")
@@ -66,7 +63,7 @@ class Curator(Door[PrivateDataset]):
         use["sampler"] = self._sampler  # what draws is what the door looks at
         super().__init__(dataset, ledger, journal, **use)
         self._step = step
-        self._record_clauses = clauses if record_clauses is None else record_clauses
+        self._clauses = clauses
         if marginals is not None and marginals.number_of_cells != len(clauses):
             raise WorkloadError(
                 f"the marginals have {marginals.number_of_cells:,} cells, and there are {len(clauses):,} clauses"
@@ -133,7 +130,7 @@ class Curator(Door[PrivateDataset]):
         """Take note of a synthetic record; nothing comes back."""
         from dpopt.queries.counting.kernels import satisfied
 
-        self._weights.observe(satisfied(self._record_clauses, record))
+        self._weights.observe(satisfied(self._clauses, record))
 
     @property
     def _round(self) -> int:

@@ -14,6 +14,7 @@ from dpopt.files.json_files import json_object
 from dpopt.private.measurements.halfspace_measurement import HalfspaceMeasurement, Sides
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections
+from dpopt.releases.plan import removed
 from dpopt.synopses.synopsis import SynopsisPlan
 
 REMOVED = {"measured": "sides", "heights": []}
@@ -148,10 +149,7 @@ class HalfspacePlan(SynopsisPlan):
         """
         stated = json_object(given, "the plan", PlanError)
         if any(stated.get(key, usual) != usual for key, usual in REMOVED.items()):
-            raise PlanError(
-                "this release holds arcs or bins of angles, which were removed from dpopt, as sides have no larger errors; "
-                "read it with the version that made it, or release sides"
-            )
+            raise removed("a release of arcs or bins of angles", "sides, whose errors are no larger")
         return super().from_json({key: part for key, part in stated.items() if key not in REMOVED})
 
     def derived(self) -> dict[str, Any]:

@@ -8,10 +8,8 @@ records and K for the largest number of intervals, of which the last one is not 
     an interval that was found holds at least T - t records, and any without its last bin at most T - 1 + t       (1)
     T = ceil((n + 1 + (K - 2) t) / K), so that what K - 1 found intervals leave is at most T - 1 + t               (2)
 
-Printed weights (T records for each found interval, the rest for the last): a range is off by at most
-K (t + a) + 2 (T + t + a) records, where no bin holds more than a. Measured weights: each interval's last bin is an interval
-of its own, the sums of all are measured, and a range is off by at most 2 (T - 1 + t) + r, where the noise of no run of
-sums exceeds r: however many records are equal.
+Each interval's last bin is an interval of its own, the sums of all are measured, and a range is off by at most
+2 (T - 1 + t) + r, where the noise of no run of sums exceeds r: however many records are equal.
 
 Source: Blum, Ligett and Roth 2013, section 4 (its corrected statement: docs/research/intervals.md).
 """
@@ -21,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -30,7 +28,9 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
+from dpopt.files.json_files import json_object
 from dpopt.private.curators.searching_curator import comparisons_needed, search_charge
+from dpopt.releases.plan import removed
 from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, whole_amount
 from dpopt.synopses.intervals.partition_plan import (
     LARGEST_RECORDS,
@@ -57,15 +57,12 @@ class IntervalPlan(PartitionPlan):
         K, the most that are found, the last one included; K - 1 searches are reserved.
     threshold : int
         T, in records.
-    atom : int
-        a: with printed weights, the most records that one bin holds, as far as the stated error counts on it.
     """
 
     parts = "intervals"
     kind: Literal["intervals"] = "intervals"
     intervals: int
     threshold: int
-    atom: int
 
     def __post_init__(self) -> None:
         if len(self.shape) != 1:
@@ -76,14 +73,26 @@ class IntervalPlan(PartitionPlan):
             raise PlanError(
                 f"found {self.intervals:,} intervals for {self.bins:,} bins; expected 2 to {self.bins:,}"
             )
-        if self.threshold < 1 or self.atom < 1:
-            raise PlanError(f"found the threshold {self.threshold} and atom {self.atom}; expected 1 or more")
+        if self.threshold < 1:
+            raise PlanError(f"found the threshold {self.threshold}; expected 1 or more")
         if not 0 <= self.error < inf:
             raise PlanError(f"found the stated error {self.error!r}; expected a number of records from 0 on")
-        if len(self.mass_scales) > 1:
-            raise PlanError(
-                f"found {len(self.mass_scales)} scales of sums; intervals are summed once at most"
-            )
+        if len(self.mass_scales) != 1:
+            raise PlanError(f"found {len(self.mass_scales)} scales of sums; intervals are summed once")
+
+    @classmethod
+    def from_json(cls, given: object) -> Self:
+        """Read what `to_json` gave, here or in an earlier version.
+
+        Raises
+        ------
+        PlanError
+            If an earlier version released printed weights, or as for every plan.
+        """
+        stated = json_object(given, "the plan", PlanError)
+        if stated.get("mass_scales") == []:
+            raise removed("printed weights", "intervals, whose measured weights have less error")
+        return super().from_json({key: part for key, part in stated.items() if key != "atom"})
 
     @property
     def bins(self) -> int:
@@ -113,31 +122,21 @@ class IntervalPlan(PartitionPlan):
             )
             for number in range(1, self.searches + 1)
         ]
-        return found + self.charges_of_sums([MASSES] * len(self.mass_scales))
+        return found + self.charges_of_sums([MASSES])
 
     def in_words(self) -> list[str]:
         """Return how intervals are searched and weighted."""
-        if self.mass_scales:
-            weights = f"intervals are counted with noise of scale {self.mass_scales[0]:,.4g}"
-        else:
-            weights = "weights are printed ones: each interval has as many records as it was searched for"
         searched = (
             f"at most {self.intervals:,} intervals of some {self.threshold:,} records: {self.searches:,} searches of "
             f"{self.comparisons} comparisons, each with {self.noise_in_words}"
         )
-        return [searched, weights]
-
-    @property
-    def proven_for(self) -> str:
-        """For which tables the stated error holds: with printed weights it counts on small atoms."""
-        return "" if self.mass_scales else f", if no bin holds more than {self.atom:,} of them"
+        return [searched, f"intervals are counted with noise of scale {self.mass_scales[0]:,.4g}"]
 
 
-MEASURED, PRINTED = "measured", "printed"
 BETA = 0.05
 MOST_INTERVALS = 4096
 _SHARES = tuple(np.geomspace(0.005, 0.6, 9).tolist())  # of the budget, for the sums of intervals
-_FAILURES = 0.5  # share of beta for the comparisons where sums are measured, too
+_FAILURES = 0.5  # share of beta for the comparisons
 _STEPS = 60  # of bisections
 
 
@@ -147,15 +146,13 @@ def plan_intervals(
     size: int | None,
     *,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    weights: str = MEASURED,
     intervals: int | None = None,
-    atom: int = 1,
     error: float | None = None,
     beta: float = BETA,
 ) -> IntervalPlan:
     """Return the plan with the least proven error of the worst range (`interval_plan`).
 
-    minimize 2 (T - 1 + t) + r over K and the share of the budget for sums, or K (t + a) + 2 (T + t + a) over K
+    minimize 2 (T - 1 + t) + r over K and the share of the budget for sums
 
     by trying all K up to 64 and geometric steps above. The comparisons share their part of the budget equally.
 
@@ -167,12 +164,8 @@ def plan_intervals(
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     size : int
         The public number of records: n under replace-one, n0 under add-remove.
-    weights : str
-        "measured" or "printed".
     intervals : int, optional
         K, where the user fixes it.
-    atom : int
-        The most records of one bin, for the error of printed weights: 1 says that they are distinct, as the paper does.
     error : float, optional
         The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
     beta : float
@@ -188,10 +181,6 @@ def plan_intervals(
     check_domain(bins)
     check_records(size)
     check_unit("beta", beta)
-    if weights not in {MEASURED, PRINTED}:
-        raise PlanError(f"found the weights {weights!r}; expected {MEASURED!r} or {PRINTED!r}")
-    if atom < 1:
-        raise PlanError(f"found --atom {atom}; a bin that holds a record holds at least 1")
     if intervals is not None and not 2 <= intervals <= min(bins, MOST_INTERVALS):
         raise PlanError(f"found {intervals:,} intervals; expected 2 to {min(bins, MOST_INTERVALS):,}")
     if error is not None:
@@ -199,8 +188,7 @@ def plan_intervals(
     assert size is not None  # noqa: S101  checked above; for the type checker
 
     def best(amount: float, records: int) -> IntervalPlan:
-        known = _Known(bins, budget, records, relation, weights == MEASURED, atom, beta, amount)
-        return known.best(intervals)
+        return _Known(bins, budget, records, relation, beta, amount).best(intervals)
 
     amount = whole_amount(budget)
     found = best(amount, size)
@@ -217,8 +205,6 @@ class _Known:
     budget: Budget
     size: int
     relation: NeighbouringRelation
-    measured: bool
-    atom: int
     beta: float
     amount: float
 
@@ -239,29 +225,20 @@ class _Known:
         return min((best, *(self._of(number) for number in near)), key=lambda plan: plan.error)
 
     def _of(self, intervals: int) -> IntervalPlan:
-        if not self.measured:
-            return self._with(intervals, None)
         return min((self._with(intervals, share) for share in _SHARES), key=lambda plan: plan.error)
 
-    def _with(self, intervals: int, share: float | None) -> IntervalPlan:
-        """Return the plan with K intervals and this share of the budget for their sums; None: printed weights."""
+    def _with(self, intervals: int, share: float) -> IntervalPlan:
+        """Return the plan with K intervals and this share of the budget for their sums."""
         tests = (intervals - 1) * comparisons_needed(self.bins)
-        of_tests = self.amount * (1.0 - (share or 0.0)) / tests
+        of_tests = self.amount * (1.0 - share) / tests
         scale = measurement_scale(1, amount=of_tests, gaussian=self.gaussian)
-        failing = self.beta * (1.0 if share is None else _FAILURES)
+        failing = self.beta * _FAILURES
         reach = one_sided_reach(scale, failing / tests, gaussian=self.gaussian)
         threshold = max(1, ceil((self.size + 1 + (intervals - 2) * reach) / intervals))
-        if share is None:
-            sums: tuple[float, ...] = ()
-            error = float(intervals * (reach + self.atom) + 2 * (threshold + reach + self.atom))
-        else:
-            mass_scale = measurement_scale(
-                node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
-            )
-            sums = (mass_scale,)
-            error = 2.0 * (threshold - 1 + reach) + self._reach_of_runs(
-                mass_scale, 2 * intervals, self.beta - failing
-            )
+        mass_scale = measurement_scale(
+            node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
+        )
+        of_sums = self._reach_of_runs(mass_scale, 2 * intervals, self.beta - failing)
         return IntervalPlan(
             shape=(self.bins,),
             relation=self.relation,
@@ -271,10 +248,9 @@ class _Known:
             intervals=intervals,
             threshold=threshold,
             scale=scale,
-            mass_scales=sums,
-            atom=self.atom,
+            mass_scales=(mass_scale,),
             beta=self.beta,
-            error=error,
+            error=2.0 * (threshold - 1 + reach) + of_sums,
         )
 
     def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:

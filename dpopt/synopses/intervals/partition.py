@@ -60,7 +60,7 @@ class Partition:
         for level in self.groups:
             if level.ndim != 1 or level.size == 0 or level.min() < 1 or int(level.sum()) != number:
                 raise TranscriptError(f"the groups of a level do not divide the {number:,} boxes")
-        if self.groups and self.groups[-1].size != number:
+        if not self.groups or self.groups[-1].size != number:
             raise TranscriptError("the lowest level is that of the boxes")
         _ = self.tree
 
@@ -72,8 +72,6 @@ class Partition:
     def tree(self) -> Tree:
         """The measured levels below a root that holds all."""
         levels = [np.array([len(self)], dtype=np.int64), *self.groups]
-        if not self.groups:
-            levels.append(np.ones(len(self), dtype=np.int64))
         children = []
         for above, below in pairwise(levels):
             ends, reached = np.cumsum(above), np.cumsum(below)
@@ -113,27 +111,21 @@ class Partition:
         return found
 
 
-def interval_partition(bins: int, ends: Sequence[int], *, last_bins_alone: bool, measured: bool) -> Partition:
-    """Return the partition into intervals.
+def interval_partition(bins: int, ends: Sequence[int]) -> Partition:
+    """Return the partition into intervals, and the last bin of each as one of its own: no comparison bounds that bin.
 
     Parameters
     ----------
     bins : int
     ends : sequence of int
         The last bin of each interval that was found; what is left after the last one is an interval, too.
-    last_bins_alone : bool
-        Whether the last bin of each interval is an interval of its own, that of the last one too: no comparison bounds it.
-    measured : bool
-        Whether the sums of the intervals are measured.
     """
-    cuts = {end + 1 for end in ends}
-    if last_bins_alone:
-        cuts |= {*ends, bins - 1}
-    places = np.array(sorted(cuts | {0, bins}), dtype=np.int64)
+    cuts = {0, bins - 1, bins, *ends, *(end + 1 for end in ends)}
+    places = np.array(sorted(cuts), dtype=np.int64)
     number = places.size - 1
     return Partition(
         (bins,),
         freeze(places[:-1, None].copy()),
         freeze(places[1:, None].copy()),
-        (freeze(np.ones(number, dtype=np.int64)),) if measured else (),
+        (freeze(np.ones(number, dtype=np.int64)),),
     )

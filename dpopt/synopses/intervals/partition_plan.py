@@ -78,7 +78,7 @@ class PartitionPlan(SynopsisPlan, ABC):
     scale : float
         Of the noise of each comparison, in records.
     mass_scales : tuple of float
-        Of the noise of the sums of each measured level, from the top down; none for printed weights.
+        Of the noise of the sums of each measured level, from the top down.
     beta : float
         With which probability the stated error may be exceeded.
     error : float
@@ -87,6 +87,8 @@ class PartitionPlan(SynopsisPlan, ABC):
 
     parts: ClassVar[str]
     """What the release finds, in words."""
+    proven_for: ClassVar[str] = ""
+    """For which tables the stated error holds, as the end of a sentence; empty for all."""
     shape: tuple[int, ...]
     relation: NeighbouringRelation
     budget: Budget
@@ -111,9 +113,9 @@ class PartitionPlan(SynopsisPlan, ABC):
         ]
 
     def model_sizes(self) -> dict[str, ModelSize]:
-        """Return kind and size of the model of a release: `nonnegative`, where sums are measured; at most two nodes a box."""
+        """Return kind and size of the model of a release: `nonnegative`, of at most two nodes a box."""
         nodes = 2 * min(prod(self.shape), LARGEST_PARTITION) + 1
-        return {MODEL: tree_model_sizes(nodes)[MODEL]} if self.mass_scales else {}
+        return {MODEL: tree_model_sizes(nodes)[MODEL]}
 
     @property
     def total_is_public(self) -> bool:
@@ -137,11 +139,6 @@ class PartitionPlan(SynopsisPlan, ABC):
     @abstractmethod
     def in_words(self) -> list[str]:
         """Return what is done, in sentences."""
-
-    @property
-    @abstractmethod
-    def proven_for(self) -> str:
-        """For which tables the stated error holds, as the end of a sentence; empty for all."""
 
     @property
     def noise_in_words(self) -> str:

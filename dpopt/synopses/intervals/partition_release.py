@@ -66,7 +66,7 @@ class PartitionRelease(PlannedSynopsis):
     partition : Partition
         Found by noisy searches.
     noisy : tuple of (g,) int64 arrays
-        The noisy sums of each measured level of groups, from the top down; none for printed weights.
+        The noisy sums of each measured level of groups, from the top down.
     """
 
     KEY = "dpopt_intervals"
@@ -103,8 +103,6 @@ class PartitionRelease(PlannedSynopsis):
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """The estimate of the records in each box, (c,), none negative."""
-        if not self.noisy:
-            return freeze(printed_weights(len(self.partition), self.plan.aim, self.plan.size))
         if MODEL in self._found:
             return self._found[MODEL]
         estimate = Estimate(MODEL) if self.solved else Estimate.DIVIDED
@@ -112,9 +110,7 @@ class PartitionRelease(PlannedSynopsis):
         return freeze(np.array(nodes[self.partition.tree.leaf_of_bin]))
 
     def inferences(self) -> dict[str, Inference]:
-        """Return the estimate of the weights that is a model: `nonnegative`, where sums were measured."""
-        if not self.noisy:
-            return {}
+        """Return the estimate of the weights that is a model: `nonnegative`."""
         return {MODEL: tree_inferences(self.partition.tree, self._values, self._variances)[MODEL]}
 
     @property
@@ -137,9 +133,8 @@ class PartitionRelease(PlannedSynopsis):
     ) -> list[PartitionAnswer]:
         """Return the answers to boxes, for each column the bins start, ..., stop - 1, with bounds of their errors.
 
-        With measured sums the truth lies between the sum of the boxes of the partition that lie within and the sum of those
-        that are touched, each with its noise (`reach_of_sums`, exact variances of least squares). With printed weights all
-        ranges together are off by at most the error of the plan, at the plan's confidence; another one is refused.
+        The truth lies between the sum of the boxes of the partition that lie within and the sum of those that are touched, each
+        with its noise (`reach_of_sums`, exact variances of least squares).
 
         Raises
         ------
@@ -148,14 +143,14 @@ class PartitionRelease(PlannedSynopsis):
         """
         starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
         stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
-        self._check_confidence(confidence)
+        check_confidence(confidence)
         found: list[PartitionAnswer] = []
         step = max(1, _AT_ONCE // (2 * len(self.partition.tree)))
         for place in range(0, len(starts), step):
             chosen = slice(place, place + step)
             parts = self.partition.parts_within(starts[chosen], stops[chosen])
             values = parts @ self.weights
-            low, high = self._bounds(parts, values, confidence)
+            low, high = self._bounds(parts, confidence)
             bound = np.maximum(values - low, high - values)
             rows = zip(values.tolist(), bound.tolist(), low.tolist(), high.tolist(), strict=True)
             found.extend(PartitionAnswer(*row, confidence) for row in rows)
@@ -223,23 +218,12 @@ class PartitionRelease(PlannedSynopsis):
             found[level] = numbers
         return freeze(found)
 
-    def _check_confidence(self, confidence: float) -> None:
-        check_confidence(confidence)
-        if not self.noisy and confidence > 1.0 - self.plan.beta + 1e-12:
-            raise WorkloadError(
-                f"the error of printed weights was planned for the confidence {1.0 - self.plan.beta:g}, found {confidence:g}; "
-                "ask for that one, or plan with another --confidence"
-            )
-
     def _bounds(
-        self, parts: NDArray[np.float64], values: NDArray[np.float64], confidence: float
+        self, parts: NDArray[np.float64], confidence: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if not self.noisy:
-            low, high = values - self.plan.error, values + self.plan.error
-        else:
-            within, touched = parts >= 1.0, parts > 0.0
-            low = within @ self._unbiased - self._reach(within, confidence)
-            high = touched @ self._unbiased + self._reach(touched, confidence)
+        within, touched = parts >= 1.0, parts > 0.0
+        low = within @ self._unbiased - self._reach(within, confidence)
+        high = touched @ self._unbiased + self._reach(touched, confidence)
         most = np.inf if self.known_total is None else float(self.known_total)
         low = np.clip(low, 0.0, most)
         return low, np.clip(high, low, most)
@@ -260,16 +244,6 @@ class PartitionRelease(PlannedSynopsis):
         return reach_of_sums(
             weights, self._node_scales[measured], 1.0 - confidence, gaussian=self.plan.gaussian
         )
-
-
-def printed_weights(intervals: int, threshold: int, size: int) -> NDArray[np.float64]:
-    """Return the paper's weights: the threshold for each interval that was found, the rest for the last; (intervals,).
-
-    Where the found ones would have more than all records, they share these equally and the last has none.
-    """
-    found = intervals - 1
-    each = min(float(threshold), size / found) if found else 0.0
-    return np.array([each] * found + [size - each * found])
 
 
 MOST_RECORDS = 10_000_000

@@ -35,7 +35,7 @@ from dpopt.queries.ranges.grids import box_of_cells, cut_boxes, whole_box
 from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.histogram import CONFIDENCE
-from dpopt.synopses.intervals.interval_plan import MASSES, MEASURED, IntervalPlan, plan_intervals
+from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan, plan_intervals
 from dpopt.synopses.intervals.partition import Partition, interval_partition
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
@@ -63,9 +63,8 @@ def search_intervals(curator: SearchingCurator, plan: IntervalPlan, progress: Pr
         ends.append(end)
         start = end + 1
         progress.share(len(ends) / plan.searches)
-    measured = bool(plan.mass_scales)
     found = [end for end in ends if end < plan.bins - 1]  # a search that ended there found nothing
-    partition = interval_partition(plan.bins, found, last_bins_alone=measured, measured=measured)
+    partition = interval_partition(plan.bins, found)
     groups = box_of_cells(partition.shape, partition.starts, partition.stops)
     return partition, (
         GroupSums(MASSES, scale, plan.gaussian, groups, len(partition)) for scale in plan.mass_scales
@@ -115,10 +114,8 @@ def plan_partition(
     size: int | None,
     *,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    weights: str = MEASURED,
     intervals: int | None = None,
     cuts: int | None = None,
-    atom: int = 1,
     error: float | None = None,
     confidence: float = CONFIDENCE,
 ) -> PartitionPlan:
@@ -133,8 +130,8 @@ def plan_partition(
     """
     beta = round(1.0 - confidence, 12)  # 0.05 and not 0.050000000000000044
     if len(shape) > 1:
-        if intervals is not None or weights != MEASURED or atom != 1:
-            raise PlanError("--intervals, --weights and --atom are for one column; for several give --cuts")
+        if intervals is not None:
+            raise PlanError("--intervals is for one column; for several give --cuts")
         return plan_split(shape, budget, size, relation=relation, rounds=cuts, error=error, beta=beta)
     if cuts is not None:
         raise PlanError("--cuts is for several columns; for one give --intervals")
@@ -143,9 +140,7 @@ def plan_partition(
         budget,
         size,
         relation=relation,
-        weights=weights,
         intervals=intervals,
-        atom=atom,
         error=error,
         beta=beta,
     )
@@ -158,10 +153,8 @@ def intervals(
     *,
     counts: str | None = None,
     n0: int | None = None,
-    weights: str = MEASURED,
     intervals: int | None = None,
     cuts: int | None = None,
-    atom: int = 1,
     error: float | None = None,
     confidence: float = CONFIDENCE,
     ordered: bool = False,
@@ -182,14 +175,10 @@ def intervals(
         in one bin, and the number of rows is public.
     n0 : int, optional
         Under add-remove a fixed public number near that of the records; measured with 1 % of the budget if left out.
-    weights : str
-        "measured" or "printed", of one column.
     intervals : int, optional
         One column: the largest number of intervals; that with the least error if left out.
     cuts : int, optional
         Several columns: how often each is cut; that with the least expected bound if left out.
-    atom : int
-        With printed weights: the largest number of records of one bin, for the stated error.
     error : float, optional
         Refuse unless the proven error is at most this share of the records.
     confidence : float
@@ -241,10 +230,8 @@ def intervals(
             budget,
             size,
             relation=request.relation,
-            weights=weights,
             intervals=intervals,
             cuts=cuts,
-            atom=atom,
             error=error,
             confidence=confidence,
         ),

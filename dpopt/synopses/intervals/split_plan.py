@@ -56,6 +56,7 @@ class SplitPlan(PartitionPlan):
     """
 
     parts = "boxes"
+    proven_for = ", if few records share a value"
     kind: Literal["split"] = "split"
     rounds: int
     mass_depths: tuple[int, ...]
@@ -128,11 +129,6 @@ class SplitPlan(PartitionPlan):
             "of an answer comes from the counts of boxes"
         )
         return [searched, f"boxes are counted after these numbers of cuts: {levels}", expected]
-
-    @property
-    def proven_for(self) -> str:
-        """For which tables the stated error holds."""
-        return ", if few records share a value"
 
 
 def check_grid(shape: tuple[int, ...]) -> None:

@@ -9,7 +9,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.release import Asked, Request, Reserved, Running
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
-from dpopt.synopses.sanitizers.sanitizer_plan import EXACT, SanitizerPlan, plan_sanitizer
+from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -20,7 +20,6 @@ def sanitize(
     family: PolynomialFamily,
     *,
     n0: int | None = None,
-    sensitivity: str = EXACT,
     **asked: Unpack[Asked],
 ) -> SanitizedPolynomial:
     """Release the polynomial of a table by the generic sanitizer, which answers any query of a family.
@@ -34,8 +33,6 @@ def sanitize(
     n0 : int, optional
         Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
         Under replace the number of records is public, and read off the table.
-    sensitivity : str
-        "exact", or "crude" for noise as the paper prints it.
     **asked
         epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
@@ -70,9 +67,7 @@ def sanitize(
     request.declared(family.schema, n0)
     return request.release(
         "sanitizer",
-        lambda budget, size: plan_sanitizer(
-            family, budget, size=size or 0, relation=request.relation, sensitivity=sensitivity
-        ),
+        lambda budget, size: plan_sanitizer(family, budget, size=size or 0, relation=request.relation),
         lambda: request.table(table, family.schema),
         release_sanitizer,
         size=n0,

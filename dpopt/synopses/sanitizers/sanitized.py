@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.queries.conjunctions.monomials import LISTED
+from dpopt.files.json_files import json_object
+from dpopt.queries.conjunctions.monomials import LISTED, POWERS
+from dpopt.releases.plan import removed
 from dpopt.synopses.sanitizers.sanitizer_plan import BETA, SanitizerFigures
 from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import Synopsis
@@ -155,7 +157,8 @@ class SanitizedPolynomial(Synopsis):
         if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
             raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")
         (sums,) = noisy
-        return cls(noisy=sums, privacy=privacy, **cls.declared_in(stated))
+        figures = _as_today(stated.get("figures"))
+        return cls(noisy=sums, privacy=privacy, **cls.declared_in({**stated, "figures": figures}))
 
     def _variable(self, one: int | str) -> int:
         if isinstance(one, str):
@@ -173,3 +176,22 @@ class SanitizedPolynomial(Synopsis):
                 "nothing of more"
             )
         check_confidence(confidence)
+
+
+def _as_today(given: object) -> dict[str, Any]:
+    """Return figures without the name of the noise, which earlier versions chose apart from the monomials.
+
+    Raises
+    ------
+    PlanError
+        If an earlier version took the paper's noise with other monomials, or the paper's monomials with less noise.
+    """
+    figures = dict(json_object(given, "the figures", TranscriptError))
+    crude = figures.pop("sensitivity", None)
+    kind = json_object(figures.get("monomials", {}), "the monomials", TranscriptError).get("kind")
+    if crude is not None and (crude == "crude") != (kind == POWERS):
+        raise removed(
+            f"{crude} noise on coefficients in the basis {kind!r}",
+            "basis='sets' and its exact noise, whose errors are smaller",
+        )
+    return figures

@@ -13,7 +13,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, sensitivity_and_scale
-from dpopt.queries.conjunctions.monomials import Monomials
+from dpopt.queries.conjunctions.monomials import POWERS, Monomials
 from dpopt.queries.polynomial_families import (
     LARGEST_NORM,
     FunctionFamily,
@@ -25,7 +25,6 @@ from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
 """The probability with which some query may be off by more than predicted."""
-EXACT, CRUDE = "exact", "crude"
 _LARGEST_SCALE = 2.0**46  # units; OpenDP's samplers and 64-bit sums have room above it
 _LEAST_NORM = 2.0**10  # units that the coefficients of a record are worth, at least
 _CUT = (
@@ -52,16 +51,14 @@ class SanitizerFigures:
     unit : float
         What a sum of 1 stands for.
     scale : float
-        Of the noise on each sum, in units.
+        Of the noise on each sum, in units. Of monomials with exponents, the paper's, it is for 2 T N as in its theorem (T N
+        under add-remove), which is more than the charge asks for; of others for how far neighbours are apart.
     size : int
         The public number of records: n under replace-one, n0 under add-remove.
     queries : int
         Q: the queries that `predicted` holds for together.
-    sensitivity : str
-        "exact": the noise is for how far neighbours are apart. "crude": for 2 T N as in the paper's theorem (T N under
-        add-remove), which is more than the charge asks for.
     exact_sensitivity, crude_sensitivity : float
-        n times either figure in L1.
+        n times how far neighbours are apart in L1, and 2 T N (T N under add-remove).
     predicted : float
         With probability 95 % none of the Q queries is off by more: gamma, and the noise of the M monomials that are 1 in one.
     paper : float
@@ -81,7 +78,6 @@ class SanitizerFigures:
     scale: float
     size: int
     queries: int
-    sensitivity: str
     exact_sensitivity: float
     crude_sensitivity: float
     predicted: float
@@ -94,8 +90,6 @@ class SanitizerFigures:
             )
         if len(self.labels) != self.monomials.variables:
             raise PlanError(f"found {len(self.labels)} labels of {self.monomials.variables} variables")
-        if self.sensitivity not in {EXACT, CRUDE}:
-            raise PlanError(f"found the sensitivity {self.sensitivity!r}; expected {EXACT} or {CRUDE}")
         self.measurement()
 
     def measurement(self) -> CoefficientSums:
@@ -152,7 +146,6 @@ def plan_sanitizer(
     *,
     size: int,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    sensitivity: str = EXACT,
     queries: int | None = None,
     labels: tuple[str, ...] | None = None,
 ) -> SanitizerPlan:
@@ -167,8 +160,6 @@ def plan_sanitizer(
         Laplace noise of about the same size).
     size : int
         The public number of records.
-    sensitivity : str
-        "exact", or "crude" for noise as the paper prints it; the charge is then smaller than the budget.
     queries : int, optional
         Q; all with the most variables that are 1, if left out.
     labels : tuple of str, optional
@@ -177,22 +168,18 @@ def plan_sanitizer(
     Raises
     ------
     PlanError
-        If the size or the sensitivity is out of range, the accountant has no figure for either noise, or the budget is too
+        If the size is out of range, the accountant has no figure for either noise, or the budget is too
         small.
     AccountingError
         If the budget is too small for any noise.
     """
     if size < 1:
         raise PlanError(f"found {size} records; a release needs at least one")
-    if sensitivity not in {EXACT, CRUDE}:
-        raise PlanError(f"found the sensitivity {sensitivity!r}; expected {EXACT} or {CRUDE}")
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     if isinstance(family, FunctionFamily) and family.can_be_tabulated:
         family = family.tabulated()
     replaced = relation is NeighbouringRelation.REPLACE_ONE
-    unit, scale = _unit_and_scale(
-        family, amount, gaussian=gaussian, replaced=replaced, crude=sensitivity == CRUDE
-    )
+    unit, scale = _unit_and_scale(family, amount, gaussian=gaussian, replaced=replaced)
     moves = family.moves(unit)
     figures = SanitizerFigures(
         name=family.name,
@@ -208,7 +195,6 @@ def plan_sanitizer(
         scale=scale,
         size=size,
         queries=queries or _number_of_queries(family),
-        sensitivity=sensitivity,
         exact_sensitivity=(moves.replaced if replaced else moves.added) * unit,
         crude_sensitivity=crude_sensitivity(family, replaced=replaced),
         predicted=0.0,
@@ -248,7 +234,7 @@ def theorem_error(
 
 
 def _unit_and_scale(
-    family: PolynomialFamily, amount: float, *, gaussian: bool, replaced: bool, crude: bool
+    family: PolynomialFamily, amount: float, *, gaussian: bool, replaced: bool
 ) -> tuple[float, float]:
     """Return the least unit in which sums and noise have room, and the scale of the noise in it."""
     norm = family.norm
@@ -258,7 +244,7 @@ def _unit_and_scale(
     while norm / unit > LARGEST_NORM:
         unit *= 2.0
     while norm / unit >= _LEAST_NORM:
-        needed = _needed(family, unit, amount, gaussian=gaussian, replaced=replaced, crude=crude)
+        needed = _needed(family, unit, amount, gaussian=gaussian, replaced=replaced)
         if needed <= _LARGEST_SCALE:
             return unit, _scale(family, unit, amount, needed, gaussian=gaussian, replaced=replaced)
         unit *= 2.0 ** max(1, ceil(log2(needed / _LARGEST_SCALE)))
@@ -267,13 +253,11 @@ def _unit_and_scale(
     )
 
 
-def _needed(
-    family: PolynomialFamily, unit: float, amount: float, *, gaussian: bool, replaced: bool, crude: bool
-) -> float:
+def _needed(family: PolynomialFamily, unit: float, amount: float, *, gaussian: bool, replaced: bool) -> float:
     """Return the scale of the noise, in units, but for roundings."""
     sensitivity, shrunk = sensitivity_and_scale(family, unit, 1.0, gaussian=gaussian, replaced=replaced)
     exact = (sqrt(sensitivity / (2.0 * amount)) if gaussian else sensitivity / amount) / shrunk
-    if not crude:
+    if family.monomials.kind != POWERS:
         return exact
     given = crude_sensitivity(family, replaced=replaced) / unit
     by_theorem = given / sqrt(family.monomials.count) / sqrt(2.0 * amount) if gaussian else given / amount

@@ -13,7 +13,7 @@ from dpopt.queries.polynomial_families import SymmetricFamily
 
 
 def symmetric_family(
-    literals: ChosenLiterals, target: Target, polynomial: Polynomial, *, basis: str = POWERS
+    literals: ChosenLiterals, target: Target, polynomial: Polynomial, *, basis: str = SETS
 ) -> SymmetricFamily:
     """Return the family p_x(y) = g(s), s the number of literals that record x has and query y asks for.
 
@@ -26,8 +26,8 @@ def symmetric_family(
     polynomial : Polynomial
         g, of the same k.
     basis : str
-        "powers": s^i multiplied out, with a coefficient for each of C(d + t, t) monomials, as in the paper. "sets": C(s, j),
-        with one for each product of at most t different variables.
+        "sets": C(s, j), with a coefficient for each product of at most t different variables. "powers": s^i multiplied out,
+        with one for each of C(d + t, t) monomials and the noise of the theorem, as the paper prints it; its errors are larger.
 
     Raises
     ------

@@ -866,13 +866,14 @@ def check_functions_are_bounded(relation: NeighbouringRelation) -> None:
 
 
 def check_plans_of_sanitizers_keep_their_budget(relation: NeighbouringRelation) -> None:
-    """And spend it."""
+    """And spend it, but for the paper's basis, whose noise is for more than neighbours are apart."""
     for gaussian in NOISES:
         for kind in TIGHT_FAMILIES:
             amount = 0.1 if gaussian else 1.5
             plan = sanitizers.plan_of(family_of(kind), relation, gaussian=gaussian)
             spent = plan.charges()[0].parameter
-            assert 1 - 1e-9 < spent / amount <= 1, f"budget: {spent} of {amount}"
+            least = 0 if kind.endswith("powers") else 1 - 1e-9
+            assert least < spent / amount <= 1, f"budget: {spent} of {amount}"
             share = sanitizers.check_planned_loss(plan)
             assert share > 0.99, f"budget: reached {share}"
 

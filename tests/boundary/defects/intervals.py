@@ -52,7 +52,7 @@ SEARCH = IntervalSearch(1, 2, 3.0, gaussian=False, start=0, threshold=2)
 
 def check_loss_of_intervals(relation: NeighbouringRelation) -> None:
     """Of games in which nearly all that is charged can be lost, and of two searches."""
-    far = tiny_intervals(relation, gaussian=False, bins=3, intervals=2, threshold=9, mass_scale=None)
+    far = tiny_intervals(relation, gaussian=False, bins=3, intervals=2, threshold=9, mass_scale=1e9)
     check_search_game(interval_game(far))
     check_search_game(interval_game(tiny_intervals(relation, gaussian=False, bins=3)))
 
@@ -138,7 +138,7 @@ def check_a_search_ends_within_its_comparisons(relation: NeighbouringRelation) -
 
 def check_a_driver_that_ignores_the_cap_is_stopped_by_the_ledger(relation: NeighbouringRelation) -> None:
     """Without the cap on searches a run on many small intervals asks for more than was reserved, and gets nothing."""
-    plan = tiny_intervals(ADD_REMOVE, gaussian=False, bins=4, intervals=2, mass_scale=None)
+    plan = tiny_intervals(ADD_REMOVE, gaussian=False, bins=4, intervals=2)
     reserved, noise = plan.charges(), Deciding((True,) * 40, frozenset(), gaussian=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IntervalPlan, "charges", lambda self: reserved)

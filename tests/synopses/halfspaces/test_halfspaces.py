@@ -230,7 +230,7 @@ def test_plans_of_earlier_versions_are_read_unless_they_measured_what_was_remove
     stated = {**plan().to_json(), "measured": "sides", "heights": []}
     assert HalfspacePlan.from_json(stated).to_json() == plan().to_json()
     for change in ({"measured": "arcs", "heights": [0]}, {"measured": "arcs"}, {"heights": [0, 1]}):
-        with pytest.raises(PlanError, match="arcs or bins of angles, which were removed"):
+        with pytest.raises(PlanError, match="arcs or bins of angles, removed"):
             HalfspacePlan.from_json({**stated, **change})
 
 

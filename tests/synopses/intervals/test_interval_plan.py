@@ -15,7 +15,6 @@ from dpopt.errors import PlanError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.intervals.against_trees import tree_beside
 from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
-from dpopt.synopses.intervals.partition_release import printed_weights
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import SplitPlan, plan_split
 from experiments.intervals.theorem import (
@@ -64,7 +63,7 @@ class Bounded:
 
     is_private = True
 
-    def __init__(self, reach: int, mass_scale: float | None, mass_reach: int, generator: np.random.Generator):
+    def __init__(self, reach: int, mass_scale: float, mass_reach: int, generator: np.random.Generator):
         self.reach, self.mass_scale, self.mass_reach = reach, mass_scale, mass_reach
         self.generator = generator
 
@@ -96,42 +95,34 @@ def test_with_noise_of_the_size_that_is_allowed_no_range_is_off_by_more_than_is_
     n, intervals, sums = 20_000, 12, 5
     for _ in range(8):
         counts = some_counts(generator, kind, n)
-        atom, threshold = int(counts.max()), ceil((n + 1 + (intervals - 2) * reach) / intervals)
-        for mass_scale in (None, 3.5):
-            plan = IntervalPlan(
-                shape=(512,),
-                relation=REPLACE,
-                budget=PURE,
-                gaussian=False,
-                size=n,
-                scale=123.0 * 1e6,
-                mass_scales=() if mass_scale is None else (mass_scale,),
-                beta=0.05,
-                error=1.0,
-                intervals=intervals,
-                threshold=threshold,
-                atom=atom,
-            )
-            noise = Bounded(reach, mass_scale, sums, generator)
-            released = release_partition(BinCounts.from_counts(counts), plan, noise=noise)
-            if mass_scale is None:
-                proven = intervals * (reach + atom) + 2 * (threshold + reach + atom)
-            else:
-                proven = 2 * (threshold - 1 + reach) + 2 * intervals * sums * 2
-            assert worst(released, counts) <= proven
-            wide = released.partition.stops[:, 0] - released.partition.starts[:, 0] > 1
-            exact = np.add.reduceat(counts, released.partition.starts[:, 0])
-            if mass_scale is not None:
-                assert (exact[wide] <= threshold - 1 + reach).all()  # atoms stand alone
+        threshold = ceil((n + 1 + (intervals - 2) * reach) / intervals)
+        plan = IntervalPlan(
+            shape=(512,),
+            relation=REPLACE,
+            budget=PURE,
+            gaussian=False,
+            size=n,
+            scale=123.0 * 1e6,
+            mass_scales=(3.5,),
+            beta=0.05,
+            error=1.0,
+            intervals=intervals,
+            threshold=threshold,
+        )
+        noise = Bounded(reach, 3.5, sums, generator)
+        released = release_partition(BinCounts.from_counts(counts), plan, noise=noise)
+        assert worst(released, counts) <= 2 * (threshold - 1 + reach) + 2 * intervals * sums * 2
+        wide = released.partition.stops[:, 0] - released.partition.starts[:, 0] > 1
+        exact = np.add.reduceat(counts, released.partition.starts[:, 0])
+        assert (exact[wide] <= threshold - 1 + reach).all()  # bins with many records stand alone
 
 
-@pytest.mark.parametrize("weights", ["measured", "printed"])
 @pytest.mark.parametrize("budget", [PURE, RHO])
-def test_real_releases_keep_the_proven_error(weights: str, budget: Budget) -> None:
+def test_real_releases_keep_the_proven_error(budget: Budget) -> None:
     """With probability 0.95 each: that none of five does is less likely than 1e-6."""
     generator = np.random.default_rng(4)
     counts = some_counts(generator, 1, 400_000)
-    plan = plan_intervals(512, budget, 400_000, weights=weights, atom=int(counts.max()), intervals=40)
+    plan = plan_intervals(512, budget, 400_000, intervals=40)
     errors = [worst(release_partition(BinCounts.from_counts(counts), plan), counts) for _ in range(5)]
     assert min(errors) <= plan.error
 
@@ -145,10 +136,7 @@ def test_the_planner_finds_the_least_error_and_more_records_help() -> None:
     assert best.error < corrected_error(10**6, 1.0, 12, 0.05) * 10**6  # type: ignore[operator]
 
 
-def test_measured_weights_have_less_error_than_printed_ones_and_gaussian_noise_less_than_laplace() -> None:
-    for budget in (PURE, RHO):
-        measured = plan_intervals(2**16, budget, 10**6)
-        assert measured.error < plan_intervals(2**16, budget, 10**6, weights="printed").error
+def test_gaussian_noise_has_less_error_than_laplace() -> None:
     assert plan_intervals(2**16, RHO, 10**6).error < plan_intervals(2**16, PURE, 10**6).error
 
 
@@ -169,8 +157,6 @@ def test_a_tree_is_recommended_where_it_is_better() -> None:
         ({"bins": 2**23}, "found 8,388,608"),
         ({"intervals": 1}, "found 1 intervals"),
         ({"intervals": 500}, "found 500 intervals; expected 2 to 256"),
-        ({"weights": "guessed"}, "'guessed'; expected 'measured' or 'printed'"),
-        ({"atom": 0}, "atom=0"),
         ({"beta": 1.0}, "beta must lie between 0 and 1"),
         ({"error": 0.0}, "the wanted error must lie between 0 and 1"),
     ],
@@ -183,29 +169,31 @@ def test_what_cannot_be_planned_is_refused(arguments: dict[str, object], message
 
 def test_an_error_that_is_not_proven_is_refused_with_sufficient_numbers() -> None:
     with pytest.raises(PlanError, match="is not proven") as refused:
-        plan_intervals(256, PURE, 20_000, error=0.1, weights="printed")
+        plan_intervals(256, PURE, 20_000, error=0.1)
     sufficient = str(refused.value).replace(",", "").partition("sufficient: ")[2]
     records, epsilon = (float(number) for number in re.findall(r" = ([\d.]+)", sufficient))
-    assert plan_intervals(256, PURE, int(records), error=0.1, weights="printed").error <= 0.1 * records
+    assert plan_intervals(256, PURE, int(records), error=0.1).error <= 0.1 * records
     enough = Budget(epsilon * 1.01, 0.0, None, Accountant.PURE)
-    assert plan_intervals(256, enough, 20_000, error=0.1, weights="printed").error <= 2_000
+    assert plan_intervals(256, enough, 20_000, error=0.1).error <= 2_000
     with pytest.raises(PlanError, match="no number of records"):
-        plan_intervals(256, Budget(1e-9, 0.0, None, Accountant.PURE), 20_000, error=0.001, weights="printed")
+        plan_intervals(256, Budget(1e-9, 0.0, None, Accountant.PURE), 20_000, error=0.001)
 
 
 def test_plans_are_read_back() -> None:
     for plan in (
         plan_intervals(256, PURE, 5_000),
-        plan_intervals(256, RHO, 5_000, weights="printed", relation=REPLACE),
+        plan_intervals(256, RHO, 5_000, relation=REPLACE),
         plan_split((16, 8), PURE, 5_000),
         plan_split((16, 8), RHO, 5_000, relation=REPLACE),
     ):
         assert type(plan).from_json(plan.to_json()) == plan
     line = plan_intervals(256, PURE, 5_000).to_json()
+    assert IntervalPlan.from_json({**line, "atom": 7}).to_json() == line  # as earlier versions wrote it
     for changed, message in (
         ({"intervals": 300}, "found 300 intervals for 256 bins"),
         ({"shape": [16, 16]}, "of one column, found 2"),
         ({"mass_scales": [1.0, 1.0]}, "found 2 scales of sums"),
+        ({"mass_scales": []}, "printed weights, removed.*use intervals.*stays as it is.*0.1.0"),
         ({"intervals": 12.5}, r"\$\.intervals.*a whole number"),
         ({"kind": "split"}, "kind"),
         ({"mass_scale": 1.0}, "unknown key 'mass_scale'.*did you mean 'mass_scales'"),
@@ -229,9 +217,3 @@ def test_a_split_charges_no_more_comparisons_than_a_box_can_need() -> None:
             plan_split((16, 2), PURE, 10_000, **arguments)
     with pytest.raises(PlanError, match="2 columns or more with 2 bins or more each"):
         plan_split((16,), PURE, 10_000)
-
-
-def test_printed_weights_add_up_to_all_records() -> None:
-    assert printed_weights(4, 30, 100).tolist() == [30, 30, 30, 10]
-    assert printed_weights(5, 30, 100).tolist() == [25, 25, 25, 25, 0]
-    assert printed_weights(1, 30, 100).tolist() == [100]

@@ -12,7 +12,6 @@ import pytest
 
 from dpopt.accounting.budget import Budget
 from dpopt.errors import (
-    PlanError,
     PrivateDataError,
     SchemaError,
     TranscriptError,
@@ -134,6 +133,30 @@ def test_damaged_statements_are_refused(change: dict[str, object], message: str)
         SanitizedPolynomial.from_json({**made.to_json(), **change})
 
 
+@pytest.mark.parametrize(
+    ("kind", "noise", "kept"),
+    [
+        ("bits, positive, sets", "exact", True),
+        ("bits, positive, sets", "crude", False),
+        ("bits, positive, powers", "exact", False),
+        ("bits, positive, powers", "crude", True),
+        ("table", "exact", True),
+        ("table", "crude", False),
+    ],
+)
+def test_files_of_earlier_versions_are_read_unless_basis_or_noise_were_removed(
+    kind: str, noise: str, kept: bool
+) -> None:
+    table = ((0, 1, 1), (1, 1, 0)) if kind != "table" else TABLE
+    stated = released(FAMILIES[kind], table).to_json()
+    old = {**stated, "figures": {**stated["figures"], "sensitivity": noise}}
+    if kept:
+        assert SanitizedPolynomial.from_json(old).to_json() == stated
+    else:
+        with pytest.raises(TranscriptError, match=f"{noise} noise.*removed.*use basis='sets'.*0.1.0"):
+            SanitizedPolynomial.from_json(old)
+
+
 @pytest.mark.parametrize("budget", [PURE, RHO])
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 def test_a_file_is_sanitized_from_reading_to_the_release(
@@ -164,8 +187,6 @@ def test_what_is_wrong_with_a_table_is_said_before_anything_is_spent(tmp_path: P
     path.write_text("a,b\ntrue,x\nfalse,w\n", encoding="utf-8")
     with pytest.raises(PrivateDataError, match="'w'|w"):
         sanitize(path, family, epsilon=1, n0=2)
-    with pytest.raises(PlanError, match="found the sensitivity"):
-        sanitize(tmp_path / "missing.csv", family, epsilon=1, n0=2, sensitivity="none")
 
 
 def test_a_draft_of_a_schema_is_refused(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def test_the_table_of_sensitivities_comes_out_again(
 ) -> None:
     target, polynomial = Target.disjunction(k), chebyshev_polynomial(k, t)
     unit = 2.0**-20
-    powers = symmetric_family(bits(d), target, polynomial)
-    sets = symmetric_family(bits(d), target, polynomial, basis=SETS)
+    powers = symmetric_family(bits(d), target, polynomial, basis=POWERS)
+    sets = symmetric_family(bits(d), target, polynomial)
     assert powers.approximation == sets.approximation <= gamma
     assert two_digits(crude_sensitivity(powers, replaced=True)) == crude
     assert two_digits(powers.moves(unit).replaced * unit) == monomial
@@ -169,9 +169,9 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_families_are_those_of_their_basis() -> None:
     target = Target.disjunction(3)
     polynomial = Polynomial(3, (Fraction(0), Fraction(1), Fraction(-1, 2)))
-    sets = symmetric_family(bits(3), target, polynomial, basis=SETS)
+    sets = symmetric_family(bits(3), target, polynomial)
     assert isinstance(sets, SymmetricFamily)
     assert (sets.constant, sets.weights) == (0.0, (1.0, -0.5))
-    powers = symmetric_family(bits(3), target, polynomial)
+    powers = symmetric_family(bits(3), target, polynomial, basis=POWERS)
     assert (powers.constant, powers.weights) == (0.0, (1.25, -0.25))
     assert np.isclose(powers.approximation, 0.5)
