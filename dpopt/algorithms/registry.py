@@ -26,6 +26,7 @@ from dpopt.algorithms.options import (
     SmallDatabase,
 )
 from dpopt.errors import PlanError
+from dpopt.releases.plan import refuse_removed
 
 if TYPE_CHECKING:
     from dpopt.accounting.charges import Charge
@@ -176,21 +177,11 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
-_REMOVED = {"dqrs": "dualquery", "sepfem": "fem"}
-"""Algorithms that dpopt had once, and those to use in their place."""
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
     **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
 }
 """The options of every algorithm that a user may name."""
-
-
-def _refuse_removed(name: object) -> None:
-    if isinstance(name, str) and name in _REMOVED:
-        raise PlanError(
-            f"found algorithm {name!r}, which was removed from dpopt; for a new release use {_REMOVED[name]}. A release of "
-            f"{name} stays as it is, and so does its privacy; earlier commits of version 0.1.0 replay and resume it"
-        )
 
 
 def takers_of(option: str) -> tuple[str, ...]:
@@ -204,7 +195,7 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
     out of range.
     """
-    _refuse_removed(algorithm)
+    refuse_removed("algorithm", algorithm)
     if algorithm not in OPTIONS:
         near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -270,7 +261,9 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
-    _refuse_removed(name)
+    refuse_removed("algorithm", name)
+    budget = obj.get("budget")
+    refuse_removed("accountant", budget.get("accountant") if isinstance(budget, dict) else None)
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"

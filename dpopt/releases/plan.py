@@ -251,6 +251,24 @@ def check_density(density: float) -> None:
         )
 
 
+REMOVED: Mapping[str, Mapping[str, str]] = {
+    "algorithm": {"dqrs": "dualquery", "sepfem": "fem"},
+    "accountant": dict.fromkeys(
+        ("theorem", "per-round"), "zcdp, which charges less ('dpopt plan' shows the figures of all)"
+    ),
+}
+"""Choices that dpopt had once, by option, and what to use in their place."""
+
+
+def refuse_removed(option: str, found: object) -> None:
+    """Refuse, by PlanError, a choice that dpopt had once, asked for or on file."""
+    if isinstance(found, str) and found in REMOVED.get(option, {}):
+        raise PlanError(
+            f"found {option} {found!r}, which was removed from dpopt; for a new release use {REMOVED[option][found]}. A "
+            f"release of {found} stays as it is, and so does its privacy; earlier commits of version 0.1.0 replay and resume it"
+        )
+
+
 def choice(kind: Any, text: str, option: str) -> Any:
     """Return the member of an enumeration that a text names.
 
@@ -259,5 +277,6 @@ def choice(kind: Any, text: str, option: str) -> Any:
     try:
         return kind(text)
     except ValueError:
+        refuse_removed(option, text)
         names = ", ".join(member.value for member in kind)
         raise PlanError(f"--{option} is one of {names}; found {text!r}") from None

@@ -241,10 +241,10 @@ def dualquery_plans(draw: st.DrawFn, make: Callable[..., Any], steps: Sequence[s
 
 
 def drawing_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Any:
-    """Return a plan of DualQuery; one that is charged round by round where nothing else is measured with Gaussian noise."""
+    """Return a plan of DualQuery; one of the accountant gdp where nothing else is measured with Gaussian noise."""
     one_way, seed = changes.get("one_way"), changes.get("seed", 0)
-    by_rounds = not (one_way is not None and one_way.gaussian) and seed % 2
-    budget = Budget(1e6, 1e-9, None, Accountant.PER_ROUND) if by_rounds else RHO
+    gdp = not (one_way is not None and one_way.gaussian) and seed % 2
+    budget = Budget(1e6, 1e-9, None, Accountant.GDP) if gdp else RHO
     usual = {"draws": 4, "step": Decimal(1), "attributes": 3}
     return plan_of("dualquery", relation=relation, budget=budget, size=SIZE, **{**usual, **changes})
 
