@@ -256,6 +256,11 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
     "accountant": dict.fromkeys(
         ("theorem", "per-round"), "zcdp, which charges less ('dpopt plan' shows the figures of all)"
     ),
+    "estimate": {
+        "whole": "another one, rounded by an export or by whole_counts; the nearest is the model whole_tree_consistency",
+        "shrunken without rounds": "--measure rounds or --shapes rounds, or the estimate 'divided'",
+        "zeroing without a hierarchy": "--hierarchy with the tree of the paper, or the estimate 'divided'",
+    },
 }
 """Choices that dpopt had once, by option, and what to use in their place."""
 
@@ -265,7 +270,7 @@ def refuse_removed(option: str, found: object) -> None:
     if isinstance(found, str) and found in REMOVED.get(option, {}):
         raise PlanError(
             f"found {option} {found!r}, which was removed from dpopt; for a new release use {REMOVED[option][found]}. A "
-            f"release of {found} stays as it is, and so does its privacy; earlier commits of version 0.1.0 replay and resume it"
+            f"release of {found} stays as it is, and so does its privacy; earlier commits of version 0.1.0 read and resume it"
         )
 
 
