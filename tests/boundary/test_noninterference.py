@@ -65,12 +65,11 @@ from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.measurements import measurement
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.private.selections.query_weights import ExactSampler, ScriptedSampler
+from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
@@ -97,6 +96,7 @@ from tests.boundary.noninterference import (
     leaking,
     watched,
 )
+from tests.scripted import ScriptedNoise, ScriptedSampler
 from tests.tiny_jobs import plan_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
