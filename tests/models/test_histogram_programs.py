@@ -1,4 +1,4 @@
-"""Programs of histograms (TC-1 to TC-6, TC-10, TC-11, IR-1 to IR-8, GS-1 to GS-8, IV-1 to IV-6) and the fast methods held to them."""
+"""Programs of histograms (TC-1 to TC-8, IR-1 to IR-8, GS-1 to GS-8, IV-1 to IV-6) and the fast methods held to them."""
 
 from __future__ import annotations
 

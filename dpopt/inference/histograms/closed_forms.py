@@ -107,7 +107,7 @@ def grid_consistency(
     *,
     total: float | None,
 ) -> Answer:
-    """Return cells and sums of blocks, and the multipliers of TC-11.
+    """Return cells and sums of blocks, and the multipliers of TC-8.
 
     That of a block is its slope and the multipliers of the blocks that it is part of. The block of a known total has no
     slope: its multiplier is what the cells ask for.
