@@ -82,7 +82,7 @@ class DpoptError(Exception):
     ...     dpopt.Accountant("zcpd")
     ... except dpopt.DpoptError as error:
     ...     print(error)
-    Accountant(): found 'zcpd'; expected one of pure, theorem, per-round, zcdp, gdp; did you mean zcdp?
+    Accountant(): found 'zcpd'; expected one of pure, zcdp, gdp; did you mean zcdp?
     """
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import COMPARED, Accountant, Composition, total_epsilon, total_rho
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
@@ -267,7 +267,7 @@ def check_runs(
     return max(shares)
 
 
-ACCOUNTANTS = (Accountant.THEOREM, Accountant.PER_ROUND, Accountant.ZCDP, Accountant.GDP)
+WITH_DELTA = tuple(one for one in COMPARED if one is not Accountant.PURE)
 
 
 def check_losses(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal]) -> Decimal:
@@ -280,13 +280,13 @@ def check_divergences(charges: Sequence[Charge], apart: Divergences) -> Decimal:
     with localcontext(DIGITS):
         pure = Decimal(total_epsilon(charges, Accountant.PURE, 0.0))
         assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
-        check_deltas(apart, ACCOUNTANTS, lambda accountant, delta: total_epsilon(charges, accountant, delta))
+        check_deltas(apart, WITH_DELTA, lambda accountant, delta: total_epsilon(charges, accountant, delta))
         check_renyi(total_rho(charges), apart)
         return apart.worst / pure if pure else Decimal(0)
 
 
 def check_deltas(
-    apart: Divergences, accountants: Iterable[Accountant], charged: Callable[[Accountant, float], float]
+    apart: Divergences, accountants: Iterable[Composition], charged: Callable[[Composition, float], float]
 ) -> None:
     """Assert that delta is at most what an accountant charges it with, given epsilon by accountant and delta."""
     for accountant in accountants:

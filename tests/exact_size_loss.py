@@ -23,8 +23,6 @@ BUDGETS = {
     "zcdp": Budget(40.0, 1e-6, None, Accountant.ZCDP),
     "pure": Budget(90.0, 0.0, None, Accountant.PURE),
     "gdp": Budget(100.0, 1e-6, None, Accountant.GDP),
-    "per-round": Budget(100.0, 1e-6, None, Accountant.PER_ROUND),
-    "theorem": Budget(100.0, 1e-6, None, Accountant.THEOREM),
 }
 
 

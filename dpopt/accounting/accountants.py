@@ -38,19 +38,9 @@ LARGEST_CHECKED_RANGE = 4.0  # the GDP constant was checked up to this range
 class Accountant(Choice):
     """Which composition theorem turns charges into (epsilon, delta).
 
-    Privacy: B2, B3, B4, B5, B6 in docs/privacy.
+    Privacy: B2, B5, B6 in docs/privacy.
 
     `PURE`: epsilons add up; delta is 0.
-
-    `THEOREM`: advanced composition with the largest epsilon for every use, as DualQuery's Theorem 4.3 states
-    it: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1), with e the largest range or epsilon and k the number of
-    uses whose range or epsilon is not 0; or that of the bounded-range charges, plus the epsilons of the others,
-    where it is less. For comparison with the paper; never the best.
-    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Lemma 2.4 and Theorem 4.3.
-
-    `PER_ROUND`: advanced composition with the epsilon e_i of every use:
-    sqrt(2 ln(1/delta) sum_i e_i^2) + sum_i e_i (exp(e_i) - 1). What the published DualQuery experiments used.
-    Source: as before; the same martingale argument with unequal terms.
 
     `ZCDP`: rho adds up (range^2/8, epsilon^2/2, rho), then one conversion. The default: proved for adaptive
     rounds and for every delta.
@@ -65,7 +55,7 @@ class Accountant(Choice):
     Source: Dong, Roth, Su 2019 (composition, Corollary 3.3; conversion, Corollary 2.13); Dong, Durfee, Rogers
     2020 (a bounded-range mechanism is a post-processing of generalised randomised response).
 
-    All five hold under the one neighbouring relation that the charges share.
+    All hold under the one neighbouring relation that the charges share.
 
     Examples
     --------
@@ -75,10 +65,33 @@ class Accountant(Choice):
     """
 
     PURE = "pure"
-    THEOREM = "theorem"
-    PER_ROUND = "per-round"
     ZCDP = "zcdp"
     GDP = "gdp"
+
+
+class AdvancedComposition(Choice):
+    """Composition theorems of the DualQuery paper: figures to compare a plan by, for no budget, as they are never the least.
+
+    Privacy: B3, B4 in docs/privacy.
+
+    `THEOREM`: the largest epsilon for every use, as Theorem 4.3 states it: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1), with
+    e the largest range or epsilon and k the number of uses whose range or epsilon is not 0; or that of the bounded-range
+    charges, plus the epsilons of the others, where it is less.
+
+    `PER_ROUND`: the epsilon e_i of every use: sqrt(2 ln(1/delta) sum_i e_i^2) + sum_i e_i (exp(e_i) - 1). What the published
+    experiments used.
+
+    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Lemma 2.4 and Theorem 4.3; the same martingale argument
+    with unequal terms.
+    """
+
+    THEOREM = "theorem"
+    PER_ROUND = "per-round"
+
+
+Composition = Accountant | AdvancedComposition
+COMPARED: tuple[Composition, ...] = (Accountant.PURE, *AdvancedComposition, Accountant.ZCDP, Accountant.GDP)
+"""What a plan is compared by, from the largest total to the least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +145,7 @@ class ChargeColumns:
         halved = [part / 8.0 for part in ranges] + [part / 2.0 for part in epsilons]
         return sum_upward(*halved, *split_product(self.rho_counts, self.rhos))
 
-    def epsilon(self, accountant: Accountant, delta: float) -> float:
+    def epsilon(self, accountant: Composition, delta: float) -> float:
         """Return the total epsilon at delta; see `total_epsilon`."""
         if accountant is not Accountant.PURE:
             check_delta(delta)
@@ -149,7 +162,7 @@ class ChargeColumns:
         counts = np.concatenate([self.range_counts, self.epsilon_counts])
         if accountant is Accountant.PURE:
             return weighted_sum_upward(counts, values)
-        advanced = homogeneous_epsilon if accountant is Accountant.THEOREM else heterogeneous_epsilon
+        advanced = homogeneous_epsilon if accountant is AdvancedComposition.THEOREM else heterogeneous_epsilon
         together = advanced(values, counts, delta)
         if not len(self.epsilons):
             return together
@@ -168,7 +181,7 @@ class ChargeColumns:
         rest = pure_counts * _pure_mu(pure) ** 2 if len(pure) else pure
         return sum_upward(drawn, rest) * MARGIN
 
-    def _refuse_concentrated(self, accountant: Accountant) -> None:
+    def _refuse_concentrated(self, accountant: Composition) -> None:
         if len(self.rhos):
             raise AccountingError(
                 f"the accountant {accountant.value!r} has no theorem for a concentrated charge (Gaussian noise), "
@@ -220,7 +233,7 @@ def total_rho(charges: Sequence[Charge]) -> float:
     return columns_of(charges).rho()
 
 
-def total_epsilon(charges: Sequence[Charge], accountant: Accountant, delta: float) -> float:
+def total_epsilon(charges: Sequence[Charge], accountant: Composition, delta: float) -> float:
     """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
 
     Parameters
@@ -228,7 +241,7 @@ def total_epsilon(charges: Sequence[Charge], accountant: Accountant, delta: floa
     charges
         All under one neighbouring relation, which is the one the result holds for. No charges cost 0.
     accountant
-        The theorem, see `Accountant`.
+        The theorem, see `Accountant` and `AdvancedComposition`.
     delta
         In (0, 1); from 1e-9 for `GDP`; ignored by `PURE`, whose delta is 0.
 
@@ -246,14 +259,14 @@ def total_epsilon(charges: Sequence[Charge], accountant: Accountant, delta: floa
 
 
 def costs(
-    total: Callable[[Accountant, float], float], delta: float, *, used: Accountant | None = None
+    total: Callable[[Composition, float], float], delta: float, *, used: Accountant | None = None
 ) -> list[dict[str, Any]]:
     """Return what each accountant charges: epsilon at delta, or why it has no figure.
 
     `total` gives the epsilon of an accountant at a delta, as `ChargeColumns.epsilon` does.
     """
     rows = []
-    for accountant in Accountant:
+    for accountant in COMPARED:
         at = 0.0 if accountant is Accountant.PURE else delta
         epsilon, refused = None, None
         try:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, ChargeColumns, columns_of
+from dpopt.accounting.accountants import Accountant, ChargeColumns, Composition, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
 from dpopt.accounting.conversions import Floats, gdp_mu, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
@@ -69,9 +69,6 @@ def quick_test(
     """Return a cheap test for a number of rounds that is nearly right; the exact search is the judge.
 
     With e_t = increment (t - 1) + slack in round t = 2..T, the sums of e_t and e_t^2 are polynomials in T.
-    For advanced composition exp(e) - 1 is taken as e and other charges are left out; then sqrt(2 L x) + x is
-    compared with epsilon, where L = ln(1/delta), x is the sum of squares, and the largest such x has a closed
-    form.
     """
     limit = _limit(accountant, epsilon, delta, others)
 
@@ -81,8 +78,6 @@ def quick_test(
         squares = increment**2 * line * (2.0 * m + 1.0) / 3.0 + slack * (2.0 * increment * line + slack * m)
         if accountant is Accountant.PURE:
             return draws * (increment * line + slack * m) <= limit
-        if accountant is Accountant.THEOREM:
-            return draws * m * (increment * m + slack) ** 2 <= limit
         if accountant is Accountant.GDP:
             return (draws + math.pi / 2.0 - 1.0) * squares <= limit
         return draws * squares <= limit
@@ -98,10 +93,7 @@ def _limit(accountant: Accountant, epsilon: float, delta: float, others: ChargeC
         return epsilon - others.epsilon(accountant, delta)
     if accountant is Accountant.ZCDP:
         return 8.0 * (zcdp_rho(epsilon, delta) - others.rho())
-    if accountant is Accountant.GDP:
-        return 4.0 * (gdp_mu(epsilon, delta) ** 2 - others.mu_squared())
-    root = math.sqrt(-2.0 * math.log(delta))
-    return (2.0 * epsilon / (root + math.sqrt(root * root + 4.0 * epsilon))) ** 2
+    return 4.0 * (gdp_mu(epsilon, delta) ** 2 - others.mu_squared())
 
 
 SAMPLER_SLACK = 2.0**-49
@@ -177,7 +169,7 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
     eta: float,
     n: int,
     relation: NeighbouringRelation,
-    accountant: Accountant,
+    accountant: Composition,
     delta: float,
     extra: Sequence[Charge] = (),
     *,

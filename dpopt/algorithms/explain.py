@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dpopt.accounting.accountants import Accountant, columns_of, costs
+from dpopt.accounting.accountants import COMPARED, Accountant, Composition, columns_of, costs
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
@@ -89,10 +89,9 @@ def explain_accuracy(
         )
     run = chosen.rounds, chosen.draws, float(chosen.step)
     at_size = costs(partial(dualquery_epsilon, *run, size, relation), delta)
-    for row in at_size:
-        accountant, at = Accountant(row["accountant"]), row["delta"]
+    for row, composition in zip(at_size, COMPARED, strict=True):
 
-        def enough(size: int, accountant: Accountant = accountant, at: float = at) -> bool:
+        def enough(size: int, accountant: Composition = composition, at: float = row["delta"]) -> bool:
             return dualquery_epsilon(*run, size, relation, accountant, at) <= epsilon
 
         row["size_needed"] = _size_needed(enough)

@@ -26,7 +26,7 @@ from dpopt.algorithms.options import (
     SmallDatabase,
 )
 from dpopt.errors import PlanError
-from dpopt.releases.plan import removed
+from dpopt.releases.plan import refuse_removed
 
 if TYPE_CHECKING:
     from dpopt.accounting.charges import Charge
@@ -177,30 +177,11 @@ _ALL = (
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
-_REMOVED: Mapping[str, Mapping[object, str]] = {
-    "algorithm": {"dqrs": "dualquery", "sepfem": "fem"},
-    "update": {"hoeffding": "paper, the lecture's step", "projection": "max-entropy"},
-}
-"""Values that a field had once, and what to use in their place."""
-_ONE_LEFT = {
-    "slack": (0.5, "pmw with --plan-by bound and --update paper"),
-    "encoding": ("records", "records with a value for each attribute, or recode the table as zeros and ones"),
-}
-"""Fields with one value left, and what to use in place of others."""
 OPTIONS: Mapping[str, type[Options]] = {
     Auto.algorithm: Auto,
     **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
 }
 """The options of every algorithm that a user may name."""
-
-
-def _refuse_removed(stated: Mapping[str, Any]) -> None:
-    for name, value in stated.items():
-        remains, instead = _ONE_LEFT.get(name, (value, None))
-        if value == remains:
-            instead = _REMOVED.get(name, {}).get(value) if isinstance(value, str) else None
-        if instead is not None:
-            raise removed(f"{name} {value!r}", instead)
 
 
 def takers_of(option: str) -> tuple[str, ...]:
@@ -214,7 +195,8 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
     out of range.
     """
-    _refuse_removed({"algorithm": algorithm, **given})
+    for option, value in {"algorithm": algorithm, **given}.items():
+        refuse_removed(option, value)
     if algorithm not in OPTIONS:
         near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -278,7 +260,10 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
     """
     name = obj.get("algorithm")
-    _refuse_removed({**(learning if isinstance(learning := obj.get("learning"), dict) else {}), **obj})
+    learning, budget = obj.get("learning"), obj.get("budget")
+    for inner in (obj, learning, budget):
+        for option, value in inner.items() if isinstance(inner, dict) else ():
+            refuse_removed(option, value)
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(
             f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"

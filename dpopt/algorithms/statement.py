@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpopt.accounting.accountants import BEYOND, Accountant, columns_of, costs
+from dpopt.accounting.accountants import BEYOND, COMPARED, columns_of, costs
 from dpopt.accounting.budget import RECORD, Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
@@ -170,7 +170,7 @@ def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
     guaranteed, budget = encode(ledger.guaranteed()), plan.budget
     delta = budget.delta or DEFAULT_DELTA
     if budget.earlier:
-        by_accountant = {one.value: _BY_ONE_ALONE for one in Accountant}
+        by_accountant = {one.value: _BY_ONE_ALONE for one in COMPARED}
         by_accountant[budget.accountant.value] = guaranteed["epsilon"]
     else:
         columns = columns_of(ledger.reserved if ledger.is_private else ledger.entries)

@@ -52,8 +52,7 @@ class PlanTerms:
     accountant: Annotated[
         str | None,
         "How costs are added up: zcdp (default); pure, where epsilons add up (default for --delta 0); gdp "
-        "(the tightest, but one constant is verified numerically, not proved); per-round or theorem (advanced "
-        "composition, as the DualQuery paper's experiments and theorem have it; for comparison only).",
+        "(the tightest, but one constant is verified numerically, not proved).",
     ] = None
     n0: N0 = None
     density: Annotated[

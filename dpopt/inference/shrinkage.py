@@ -45,7 +45,8 @@ class ScaleMixture:
     floor : float
         Least size, above 0, for cells that were predicted to hold next to nothing.
     centers : (k,) int64
-        Which row of the centers that `shrink` is given each component lies around; all 0 by default.
+        Around which center each component lies: 0 is what was predicted, the only one of `shrink`; for halves of a block
+        (`dpopt.inference.histograms.shrunken_halves`) it is an even division, 1 and 2 are all records in one half.
     counts : (k,) float64
         What each weight is drawn to: as if so many more cells had been seen of each component; at least 0.
     """
@@ -206,11 +207,9 @@ def shrink(
     predicted: ArrayLike,
     prior: ScaleMixture,
     *,
-    centers: ArrayLike = 0.0,
-    spreads: ArrayLike = 0.0,
     weights: NDArray[np.float64] | None = None,
 ) -> Shrunken:
-    """Return posterior means and variances of noisy cells, weights of the prior fitted to the cells themselves.
+    """Return posterior means and variances of noisy residuals, weights of the prior fitted to the cells themselves.
 
     Parameters
     ----------
@@ -221,10 +220,7 @@ def shrink(
     predicted : (n,) or float
         Predicted counts, by which the prior's variance grows; below the floor, negative ones too, they stand for it.
     prior : ScaleMixture
-    centers : (c, n), (n,) or float
-        What cells are drawn towards: the rows that components name; 0 for residuals.
-    spreads : as `centers`
-        By how much the variance of the noise is larger under components around each center, at least 0.
+        All components around 0.
     weights : (k,), optional
         Of the components, in place of fitted ones.
 
@@ -247,21 +243,17 @@ def shrink(
     given = np.ascontiguousarray(values, dtype=np.float64)
     if given.ndim != 1 or not given.size:
         raise ProgramError(f"expected noisy cells in one row, found an array of shape {given.shape}")
-    rows = max(int(prior.centers.max()) + 1, *(len(one) for one in map(np.atleast_2d, (centers, spreads))))
     own, sizes = (_spread_out(one, given.shape) for one in (noise, predicted))
-    around, apart = (_spread_out(one, (rows, given.size)) for one in (centers, spreads))
-    arrays = (given, own, sizes, around, apart)
-    if not all(np.isfinite(one).all() for one in arrays) or own.min() < 0 or apart.min() < 0:
-        raise ProgramError("cells, predictions and centers are finite; variances are at least 0, besides")
+    if not all(np.isfinite(one).all() for one in (given, own, sizes)) or own.min() < 0 or prior.centers.any():
+        raise ProgramError(
+            "cells and predictions are finite; variances are at least 0, besides, and components lie around 0"
+        )
     cells = Cells(
         given,
         np.maximum(own, _LEAST_VARIANCE),
         np.maximum(sizes, prior.floor),
-        around,
-        apart,
         prior.scales,
         prior.exponents,
-        prior.centers,
     )
     fitted = None
     if weights is None:

@@ -18,13 +18,8 @@ class Cells(NamedTuple):
     values: NDArray[np.float64]  # (n,)
     noise: NDArray[np.float64]  # (n,) variances
     sizes: NDArray[np.float64]  # (n,) predicted counts, at least the floor
-    centers: NDArray[np.float64]  # (c, n)
-    spreads: NDArray[
-        np.float64
-    ]  # (c, n) variances that noise has besides under components around each center
     scales: NDArray[np.float64]  # (k,)
     exponents: NDArray[np.float64]  # (k,)
-    center_of: NDArray[np.int64]  # (k,)
 
 
 @kernel
@@ -36,11 +31,8 @@ def likelihoods(cells: Cells, chosen: NDArray[np.int64], found: NDArray[np.float
         cell = chosen[row]
         log_size, largest = np.log(cells.sizes[cell]), -np.inf
         for k in range(number):
-            c = cells.center_of[k]
-            prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size)
-            off = cells.values[cell] - cells.centers[c, cell]
-            variance = prior + cells.noise[cell] + cells.spreads[c, cell]
-            logs[k] = -0.5 * (np.log(variance) + off * off / variance)
+            variance = cells.scales[k] * np.exp(cells.exponents[k] * log_size) + cells.noise[cell]
+            logs[k] = -0.5 * (np.log(variance) + cells.values[cell] * cells.values[cell] / variance)
             largest = max(largest, logs[k])
         for k in range(number):
             found[row, k] = np.exp(logs[k] - largest) if logs[k] - largest > _LEAST else 0.0
@@ -58,24 +50,22 @@ def moments(
         for k in range(number):
             if log_weights[k] == -np.inf:
                 continue
-            c = cells.center_of[k]
             prior = cells.scales[k] * np.exp(cells.exponents[k] * log_size)
-            off = cells.values[cell] - cells.centers[c, cell]
-            variance = prior + cells.noise[cell] + cells.spreads[c, cell]
+            variance = prior + cells.noise[cell]
             gains[k] = prior / variance
+            off = cells.values[cell]
             logs[k] = -0.5 * (np.log(variance) + off * off / variance) + log_weights[k]
             largest = max(largest, logs[k])
         whole, first, second = 0.0, 0.0, 0.0
         for k in range(number):
             if log_weights[k] == -np.inf or logs[k] - largest <= _LEAST:
                 continue
-            c = cells.center_of[k]
             # Around the value, so that a small variance beside large counts keeps its digits.
             density = np.exp(logs[k] - largest)
-            moved = (1.0 - gains[k]) * (cells.centers[c, cell] - cells.values[cell])
+            moved = (gains[k] - 1.0) * cells.values[cell]
             whole += density
             first += density * moved
-            second += density * (moved * moved + gains[k] * (cells.noise[cell] + cells.spreads[c, cell]))
+            second += density * (moved * moved + gains[k] * cells.noise[cell])
         first /= whole
         means[cell] = cells.values[cell] + first
         variances[cell] = max(second / whole - first * first, 0.0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.evaluation import CELLS, TableAnswers
-from dpopt.private.tables.dataset import PrivateDataset, Progress
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.associations import correlation, cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
@@ -104,7 +104,6 @@ def compare_marginals(
     *,
     correlations: Correlations = (None, None),
     keep: bool = False,
-    progress: Progress | None = None,
 ) -> list[NonPrivateMarginal]:
     """Return marginals over one or two columns each, real beside synthetic, in the order given.
 
@@ -144,8 +143,6 @@ def compare_marginals(
             both = real[cells].reshape(shape), own[cells].reshape(shape)
             known = [one.get(attributes) if one else None for one in correlations]
             found.append(_compared(attributes, columns, both, rows, known, keep=keep))
-        if progress is not None:
-            progress(last / len(marginals))
     return found
 
 

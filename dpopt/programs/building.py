@@ -326,11 +326,10 @@ class Builder:
         *entries: Entries,
         targets: ArrayLike,
         weights: ArrayLike = 1.0,
-        start: int = 1,
         inside: Names | None = None,
     ) -> None:
         """Add  weight / 2 (sum of coefficient * variable - target)^2  to the objective; parameters as of `rows`."""
-        self._added(self.square_blocks, label, (number,), start, inside)
+        self._added(self.square_blocks, label, (number,), 1, inside)
         weighed = np.broadcast_to(np.asarray(weights, dtype=np.float64), (number,))
         self._squares.append((_row_block(number, entries, targets, np.inf), weighed))
 
@@ -374,7 +373,6 @@ class Builder:
         *,
         constants: ArrayLike = 0.0,
         scale: ArrayLike = 1.0,
-        start: int = 1,
         inside: Names | None = None,
     ) -> None:
         """Add cones that say  first * (second + constant) >= least > 0,  both factors from 0 up.
@@ -392,7 +390,7 @@ class Builder:
         scale
             About the ratio of the factors, first to second: the second one is handed over multiplied by it, since solvers like
             members of one size. It changes nothing else; a number, or an array (number,).
-        start, inside
+        inside
             What names of cones are made from; see `Block`.
         """
         floor = np.asarray(least, dtype=np.float64)
@@ -405,9 +403,7 @@ class Builder:
             (np.asarray(row) * 3 + 1, column, np.asarray(value) * sizes[np.asarray(row)])
             for row, column, value in second
         ]
-        self.cones(
-            label, Cone.ROTATED, number, 3, *one, *two, constants=members.ravel(), start=start, inside=inside
-        )
+        self.cones(label, Cone.ROTATED, number, 3, *one, *two, constants=members.ravel(), inside=inside)
 
     def program(self) -> PointProgram:
         """Return the program: one with cones if such were added, a quadratic one if squares were.

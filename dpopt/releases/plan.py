@@ -245,6 +245,35 @@ def check_density(density: float) -> None:
         )
 
 
+REMOVED: Mapping[str, Mapping[str, str]] = {
+    "algorithm": {"dqrs": "dualquery", "sepfem": "fem"},
+    "accountant": dict.fromkeys(
+        ("theorem", "per-round"), "zcdp, which charges less ('dpopt plan' shows the figures of all)"
+    ),
+    "update": {"hoeffding": "paper, the lecture's step", "projection": "max-entropy"},
+    "estimate": {
+        "whole": "another one, rounded by an export or by whole_counts; the nearest is the model whole_tree_consistency",
+        "shrunken without rounds": "--measure rounds or --shapes rounds, or the estimate 'divided'",
+        "zeroing without a hierarchy": "--hierarchy with the tree of the paper, or the estimate 'divided'",
+    },
+}
+"""Choices that dpopt had once, by option, and what to use in their place."""
+ONE_LEFT: Mapping[str, tuple[object, str]] = {
+    "slack": (0.5, "pmw with --plan-by bound and --update paper"),
+    "encoding": ("records", "records with a value for each attribute, or recode the table as zeros and ones"),
+}
+"""Options with one value left, and what to use in place of others."""
+
+
+def refuse_removed(option: str, found: object) -> None:
+    """Refuse, by PlanError, a choice that dpopt had once, asked for or on file."""
+    remains, instead = ONE_LEFT.get(option, (found, None))
+    if found == remains:
+        instead = REMOVED.get(option, {}).get(found) if isinstance(found, str) else None
+    if instead is not None:
+        raise removed(f"{option} {found!r}", instead)
+
+
 def choice(kind: Any, text: str, option: str) -> Any:
     """Return the member of an enumeration that a text names.
 
@@ -253,5 +282,6 @@ def choice(kind: Any, text: str, option: str) -> Any:
     try:
         return kind(text)
     except ValueError:
+        refuse_removed(option, text)
         names = ", ".join(member.value for member in kind)
         raise PlanError(f"--{option} is one of {names}; found {text!r}") from None

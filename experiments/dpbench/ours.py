@@ -1,16 +1,13 @@
-"""What dpopt answers from its noisy counts: by least squares, divided, and shrunken, and in rounds."""
+"""What dpopt answers from its noisy counts: by least squares, divided, and in rounds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpopt.inference.histograms.grid_least_squares import (
     grid_least_squares,
-    grid_precisions,
     halve_from_the_whole,
 )
 from dpopt.inference.histograms.halves_in_rounds import (
@@ -20,7 +17,7 @@ from dpopt.inference.histograms.halves_in_rounds import (
     halves_in_rounds,
     next_nodes,
 )
-from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
+from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
 from dpopt.queries.ranges.grids import Level, grid_heights
 from dpopt.synopses.histograms.counts_plan import noise_variance
@@ -29,15 +26,7 @@ from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks,
 from dpopt.synopses.histograms.in_rounds import ROUNDS
 from experiments.dpbench.peers import Numbers, block_sums, pure
 
-LEAST_SQUARES, DIVIDED, SHRUNKEN = "least squares", "divided", "shrunken"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answered:
-    """Estimates of the cells, and the variances of the shrunken answers to the asked boxes."""
-
-    cells: dict[str, Numbers]
-    variances: Numbers
+LEAST_SQUARES, DIVIDED = "least squares", "divided"
 
 
 @cache
@@ -82,13 +71,7 @@ def in_rounds(cells: Numbers, epsilon: float, generator: np.random.Generator) ->
     return halves_in_rounds(cells.shape, found)
 
 
-def answered(
-    cells: Numbers,
-    noise: dict[Level, float],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    generator: np.random.Generator,
-) -> Answered:
+def answered(cells: Numbers, noise: dict[Level, float], generator: np.random.Generator) -> dict[str, Numbers]:
     """Return the estimates of one release, with Laplace noise (rounding to whole numbers changes variances by 1/6 at most)."""
     noisy = {}
     for level, scale in noise.items():
@@ -100,10 +83,7 @@ def answered(
         divided = _divided_line(cells.size, noisy, precisions)
     else:
         divided = halve_from_the_whole(best, noisy[0, 0], 1 / precisions[0, 0])
-    shrunken = shrunken_halves(divided, 1 / grid_precisions(cells.shape, precisions))
-    return Answered(
-        {LEAST_SQUARES: best, DIVIDED: divided, SHRUNKEN: shrunken.cells}, shrunken.variances(starts, stops)
-    )
+    return {LEAST_SQUARES: best, DIVIDED: divided}
 
 
 def _divided_line(bins: int, noisy: dict[Level, Numbers], precisions: dict[Level, float]) -> Numbers:

@@ -114,13 +114,13 @@ class Measuring:
         """Return the expected errors of Gaussian noise on every count, which follow from its scale; no table is needed."""
         schema, size = self._declared(row)
         workload = parse_workload(row.workload, schema)
-        plan = plan_of(_settings(row).request(size), workload)
+        plan = plan_of(_settings(row.played(size)).request(size), workload)
         expected = predict(plan, workload)
         return {"max_error": expected.max_error, "mean_error": expected.mean_error}
 
     def _in_memory(self, row: Row) -> Result:
         held = self._measured(row)
-        settings, told = _settings(row), Stages()
+        settings, told = _settings(row.played(held.size)), Stages()
         plan = plan_of(settings.request(held.size), held.workload)
         stated = plan_statement(plan, held.workload, predict_errors=False, accept_draft=False)
         output = {"format": "npz" if held.workload.schema.is_binary else "csv"}
@@ -139,8 +139,12 @@ class Measuring:
         table = self._bits(row)
         out, timings = self._folder / "release", self._folder / "timings.json"
         shutil.rmtree(out, ignore_errors=True)
-        budget = ["--epsilon", f"{row.epsilon:g}", "--delta", f"{DELTA:g}", "--accountant", row.accountant]
-        fixed = {"--rounds": row.rounds, "--draws": row.draws, "--step": row.step}
+        budget = ["--epsilon", f"{row.epsilon:g}", "--delta", f"{DELTA:g}"]
+        fixed = {
+            "--rounds": row.played(self._declared(row)[1]).rounds,
+            "--draws": row.draws,
+            "--step": row.step,
+        }
         played = [str(part) for pair in fixed.items() if pair[1] is not None for part in pair]
         if row.algorithm == "dualquery":
             played += ["--free-attributes", row.free]

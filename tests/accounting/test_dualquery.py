@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import (
+    COMPARED,
+    Accountant,
+    AdvancedComposition,
+    Composition,
+    total_epsilon,
+    total_rho,
+)
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import (
     MOST_ROUNDS,
@@ -26,11 +33,11 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
-PURE, THEOREM, PER_ROUND, ZCDP, GDP = Accountant
-BY_DELTA = [THEOREM, PER_ROUND, ZCDP, GDP]
+PURE, ZCDP, GDP = Accountant
+BY_DELTA = [*AdvancedComposition, ZCDP, GDP]
 
 relations = st.sampled_from(NeighbouringRelation)
-accountants = st.sampled_from(Accountant)
+accountants, compared = st.sampled_from(Accountant), st.sampled_from(COMPARED)
 etas = st.floats(0.01, 4.0)
 sizes = st.integers(100, 10**6)
 rounds = st.integers(1, 200)
@@ -82,14 +89,24 @@ def test_the_quoted_runs_on_adult_cost_what_the_theorem_says(
     assert dualquery_epsilon(T, s, 0.4, 30162, REPLACE, ZCDP, 1e-6) == pytest.approx(concentrated, abs=6e-4)
 
 
+def reaches_one(composition: Composition, T: int, s: int, eta: float, n: int) -> bool:
+    """Tell whether T is the largest number of rounds that epsilon 1 at delta 1e-3 covers."""
+    epsilons = [dualquery_epsilon(t, s, eta, n, REPLACE, composition, 1e-3) for t in (T, T + 1)]
+    return epsilons[0] <= 1.0 < epsilons[1]
+
+
 @pytest.mark.parametrize(("n", "s", "expected"), FIGURE_2)
 def test_the_rounds_of_figure_2(n: int, s: int, expected: list[int]) -> None:
-    assert [largest_rounds(s, 2.0, n, REPLACE, accountant, 1.0, 1e-3) for accountant in BY_DELTA] == expected
+    for composition, T in zip(BY_DELTA, expected, strict=True):
+        assert reaches_one(composition, T, s, 2.0, n)
+    assert [
+        largest_rounds(s, 2.0, n, REPLACE, accountant, 1.0, 1e-3) for accountant in (ZCDP, GDP)
+    ] == expected[2:]
 
 
 def test_the_rounds_of_the_synthetic_runs() -> None:
-    found = [largest_rounds(s, 0.4, 100000, REPLACE, PER_ROUND, 1.0, 1e-3) for s in (200, 1000, 5000, 50000)]
-    assert found == [246, 144, 84, 39]
+    for s, T in {200: 246, 1000: 144, 5000: 84, 50000: 39}.items():
+        assert reaches_one(AdvancedComposition.PER_ROUND, T, s, 0.4, 100000)
 
 
 def quoted_numbers(change: Callable[[Charge], Charge]) -> list[float]:
@@ -173,14 +190,14 @@ def test_pure_epsilon_and_rho_have_the_closed_forms_of_the_paper(T: int, s: int,
     assert rho == pytest.approx(s * eta**2 * T * (T - 1) * (2 * T - 1) / (12 * n**2), rel=1e-6)
 
 
-@given(rounds, draws, etas, sizes, relations, accountants, deltas, st.booleans())
+@given(rounds, draws, etas, sizes, relations, compared, deltas, st.booleans())
 def test_the_planner_and_the_ledger_compute_the_same_number(
     T: int,
     s: int,
     eta: float,
     n: int,
     relation: NeighbouringRelation,
-    accountant: Accountant,
+    accountant: Composition,
     delta: float,
     more: bool,
 ) -> None:
@@ -190,14 +207,14 @@ def test_the_planner_and_the_ledger_compute_the_same_number(
     assert planned == total_epsilon(plan, accountant, delta)
 
 
-@given(rounds, draws, etas, sizes, relations, accountants, deltas, st.integers(1, 50), st.floats(1.001, 2.0))
+@given(rounds, draws, etas, sizes, relations, compared, deltas, st.integers(1, 50), st.floats(1.001, 2.0))
 def test_epsilon_is_monotone_in_every_argument(
     T: int,
     s: int,
     eta: float,
     n: int,
     relation: NeighbouringRelation,
-    accountant: Accountant,
+    accountant: Composition,
     delta: float,
     more: int,
     factor: float,
@@ -262,7 +279,7 @@ def test_no_budget_allows_the_first_round_alone() -> None:
 
 def test_rounds_without_limit_end_at_a_million() -> None:
     assert largest_rounds(1, 1e-12, 10**9, REPLACE, GDP, 1.0, 1e-6) == MOST_ROUNDS == 1_000_000
-    assert largest_rounds(1, 1.0, 1000, REPLACE, THEOREM, math.inf, 1e-6) == MOST_ROUNDS
+    assert largest_rounds(1, 1.0, 1000, REPLACE, GDP, math.inf, 1e-6) == MOST_ROUNDS
 
 
 def test_a_plan_is_one_charge_per_round() -> None:
@@ -366,7 +383,15 @@ def test_other_charges_must_be_under_the_same_relation() -> None:
         largest_rounds(5, 0.5, 100, REPLACE, ZCDP, 1.0, 1e-6, extra)
 
 
-@pytest.mark.parametrize("accountant", [PURE, THEOREM, PER_ROUND, GDP])
+@pytest.mark.parametrize("composition", AdvancedComposition)
+def test_gaussian_noise_beside_the_draws_has_no_figure_by_advanced_composition(
+    composition: AdvancedComposition,
+) -> None:
+    with pytest.raises(AccountingError, match="use 'zcdp'"):
+        dualquery_epsilon(10, 5, 0.5, 100, REPLACE, composition, 1e-6, [gaussian(0.01)])
+
+
+@pytest.mark.parametrize("accountant", [PURE, GDP])
 def test_gaussian_noise_beside_the_draws_needs_zcdp(accountant: Accountant) -> None:
     with pytest.raises(AccountingError, match="use 'zcdp'"):
         dualquery_epsilon(10, 5, 0.5, 100, REPLACE, accountant, 1e-6, [gaussian(0.01)])

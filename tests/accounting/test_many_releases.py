@@ -166,9 +166,8 @@ def test_the_order_is_the_one_at_which_the_whole_budget_converts() -> None:
     assert order > 1.0
 
 
-@pytest.mark.parametrize("accountant", [Accountant.GDP, Accountant.THEOREM, Accountant.PER_ROUND])
-def test_accountants_without_additive_totals_are_refused(accountant: Accountant) -> None:
-    budget = Budget(1.0, 1e-6, None, accountant)
+def test_an_accountant_without_additive_totals_is_refused() -> None:
+    budget = Budget(1.0, 1e-6, None, Accountant.GDP)
     assert Cost.of_budget(budget) is None
     with pytest.raises(AccountingError, match="zcdp"):
         total_of(budget, [])

@@ -123,8 +123,7 @@ BUDGETS = [
     Budget(0.01, 1e-6, None, Accountant.ZCDP),
     Budget(None, 1e-6, 0.125, Accountant.ZCDP),
     Budget(1.0, 0.0, None, Accountant.PURE),
-    Budget(0.3, 1e-6, None, Accountant.THEOREM),
-    Budget(3.0, 1e-6, None, Accountant.PER_ROUND),
+    Budget(0.3, 1e-6, None, Accountant.GDP),
     Budget(1.0, 1e-6, None, Accountant.GDP),
 ]
 

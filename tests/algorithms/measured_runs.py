@@ -20,7 +20,6 @@ from dpopt.algorithms.measured.plan import (
 )
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.private.measurements.measurement import Measurement
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
@@ -28,6 +27,7 @@ from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA
 from tests.noises import NoNoise
+from tests.scripted import ScriptedNoise
 
 MEASURED = (NOISE, COUNTS, SELECTED)
 """Noise alone, and what records are projected onto."""

@@ -110,15 +110,25 @@ def test_what_every_plan_says_is_checked(name: str, change: dict[str, Any], mess
         read_plan({**written(name), **change})
 
 
-@pytest.mark.parametrize(("removed", "instead"), [("dqrs", "dualquery"), ("sepfem", "fem")])
-def test_a_release_of_a_removed_algorithm_is_refused_with_what_reads_it(
-    tmp_path: Path, removed: str, instead: str
+@pytest.mark.parametrize(
+    ("option", "removed", "instead"),
+    [
+        ("algorithm", "dqrs", "dualquery"),
+        ("algorithm", "sepfem", "fem"),
+        ("accountant", "theorem", "zcdp"),
+        ("accountant", "per-round", "zcdp"),
+    ],
+)
+def test_a_release_of_a_removed_choice_is_refused_with_what_reads_it(
+    tmp_path: Path, option: str, removed: str, instead: str
 ) -> None:
     """Its plan, whole folder and interrupted run, and its name in a new request; nothing is written."""
     table = write_table(tmp_path)
-    release(table, SCHEMA, "marginals:2", algorithm=instead, epsilon=9.0, delta=1e-6, rounds=2, predict=False,
-            n0=4, out=tmp_path / "old")  # fmt: skip
-    plan = json.loads((tmp_path / "old" / "plan.json").read_text()) | {"algorithm": removed}
+    algorithm = instead if option == "algorithm" else "dualquery"
+    asked: dict[str, Any] = {"algorithm": algorithm, "epsilon": 9.0, "delta": 1e-6}
+    release(table, SCHEMA, "marginals:2", rounds=2, predict=False, n0=4, out=tmp_path / "old", **asked)
+    plan = json.loads((tmp_path / "old" / "plan.json").read_text())
+    (plan if option == "algorithm" else plan["budget"])[option] = removed
     (tmp_path / "old" / "plan.json").write_text(json.dumps(plan))
     shutil.copytree(tmp_path / "old", tmp_path / "torn")
     (tmp_path / "torn" / "release.json").unlink()
@@ -128,7 +138,7 @@ def test_a_release_of_a_removed_algorithm_is_refused_with_what_reads_it(
         "folder": lambda: read_job(tmp_path / "old"),
         "replay": lambda: replay(tmp_path / "old", tmp_path / "again"),
         "resume": lambda: resume(tmp_path / "torn", table),
-        "request": lambda: release(table, SCHEMA, "marginals:2", algorithm=removed, epsilon=9.0, delta=1e-6),
+        "request": lambda: release(table, SCHEMA, "marginals:2", **{**asked, option: removed}),
     }
     for call in whole.values():
         with pytest.raises(PlanError, match=f"{removed}.* removed.* use {instead}.*stays as it is.*0.1.0"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpopt.accounting.accountants import Accountant, costs
+from dpopt.accounting.accountants import COMPARED, Accountant, costs
 from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
@@ -34,8 +34,8 @@ def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(
     epsilon: float, relation: NeighbouringRelation
 ) -> None:
     found = explained(epsilon=epsilon, relation=relation)
-    assert [row["accountant"] for row in found["accountants"]] == [kind.value for kind in Accountant]
-    for row in found["accountants"]:
+    assert [row["accountant"] for row in found["accountants"]] == [one.value for one in COMPARED]
+    for row, composition in zip(found["accountants"], COMPARED, strict=True):
         charged = [
             dualquery_epsilon(
                 found["rounds"],
@@ -43,7 +43,7 @@ def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(
                 float(found["step"]),
                 size,
                 relation,
-                Accountant(row["accountant"]),
+                composition,
                 row["delta"],
             )
             for size in (row["size_needed"], math.floor(row["size_needed"] * 0.999))

@@ -22,7 +22,6 @@ BUDGETS = [
     Budget(None, 1e-9, 0.01, Accountant.ZCDP),
     Budget(1.0, 0.0, None, Accountant.PURE),
     Budget(1.0, 1e-6, None, Accountant.GDP),
-    Budget(1.0, 1e-6, None, Accountant.PER_ROUND),
     Budget(0.01, 1e-9, None, Accountant.ZCDP),
 ]
 

@@ -246,20 +246,6 @@ REFUSED: dict[str, tuple[str, str, dict[str, Any], type[DpoptError], str]] = {
         PlanError,
         "algorithm='projection' measures with Gaussian noise under accountant='zcdp'.*found gdp",
     ),
-    "theorem": (
-        NOISE,
-        "marginals:2",
-        {"epsilon": 1.0, "delta": 1e-9, "accountant": "theorem"},
-        PlanError,
-        "found theorem",
-    ),
-    "per-round": (
-        SELECTED,
-        "marginals:2",
-        {"epsilon": 1.0, "delta": 1e-9, "accountant": "per-round"},
-        PlanError,
-        "found per-round",
-    ),
     "a budget beyond any noise": (COUNTS, CLAUSES, {"rho": 1e-40}, AccountingError, "change the budget"),
 }
 

@@ -28,8 +28,6 @@ from tests.tiny_runs import coded_schema
 ZCDP = Budget(1.0, 1e-6, None, Accountant.ZCDP)
 BUDGETS = {
     "pure": Budget(20.0, 0.0, None, Accountant.PURE),
-    "theorem": Budget(1.0, 1e-6, None, Accountant.THEOREM),
-    "per-round": Budget(1.0, 1e-6, None, Accountant.PER_ROUND),
     "zcdp": ZCDP,
     "gdp": Budget(1.0, 1e-6, None, Accountant.GDP),
     "rho": Budget(None, 1e-9, 0.02, Accountant.ZCDP),
@@ -229,7 +227,7 @@ def test_the_logarithm_of_the_universe_is_the_rounded_sum_over_all_attributes(se
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))
-@pytest.mark.parametrize("name", ["pure", "per-round", "zcdp", "gdp", "rho"])
+@pytest.mark.parametrize("name", ["pure", "zcdp", "gdp", "rho"])
 def test_estimated_free_attributes_get_a_twentieth_of_the_budget(
     name: str, relation: NeighbouringRelation
 ) -> None:

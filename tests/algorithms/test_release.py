@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "delta of 0": ({"delta": 0.0, "accountant": "zcdp"}, AccountingError, "delta of a budget: found 0.0"),
     "small delta for gdp": ({"accountant": "gdp", "delta": 1e-10}, AccountingError, "expected at least 1e-9"),
     "rho for gdp": ({"epsilon": None, "rho": 1.0, "accountant": "gdp"}, AccountingError, "expected 'zcdp'"),
-    "accountant": ({"accountant": "renyi"}, PlanError, "accountant= is one of pure, theorem, per-round"),
+    "accountant": ({"accountant": "renyi"}, PlanError, "accountant= is one of pure, zcdp, gdp"),
     "neighbours": ({"neighbours": "swap"}, PlanError, "neighbours= is one of replace, add-remove; found"),
     "plan-by": ({"plan_by": "luck"}, PlanError, "plan_by= is rule or bound; found 'luck'"),
     "free attributes": ({"free_attributes": "last"}, PlanError, "free_attributes= is one of first, random"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import COMPARED, Accountant, total_epsilon
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.algorithms.dualquery.accuracy import certificates
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
@@ -35,7 +35,7 @@ def test_the_privacy_statement_gives_the_ledger_s_figures_under_every_accountant
         1e-6,
         spent.rho,
     )
-    for accountant in Accountant:
+    for accountant in COMPARED:
         delta = 0.0 if accountant is Accountant.PURE else 1e-6
         figure = total_epsilon(ledger.entries, accountant, delta)
         assert found["epsilon_by_accountant"][accountant.value] == figure
@@ -59,14 +59,14 @@ def test_a_run_that_is_not_private_has_no_figures_and_its_json_has_no_infinity()
     privacy = statement["privacy"]
     assert privacy["private"] is False
     assert (privacy["epsilon"], privacy["rho"]) == (None, None)
-    assert {privacy["epsilon_by_accountant"][accountant.value] for accountant in Accountant} == {None}
+    assert {privacy["epsilon_by_accountant"][accountant.value] for accountant in COMPARED} == {None}
     json.dumps(statement, allow_nan=False)
 
 
 def test_a_budget_without_delta_is_reported_at_the_usual_one_for_the_others() -> None:
     budget = Budget(1e6, 0.0, None, Accountant.PURE)
     found = privacy_statement(plan(budget=budget), spent_ledger(budget=budget))
-    assert all(math.isfinite(found["epsilon_by_accountant"][accountant.value]) for accountant in Accountant)
+    assert all(math.isfinite(found["epsilon_by_accountant"][accountant.value]) for accountant in COMPARED)
 
 
 def test_certificates_are_summed_up() -> None:

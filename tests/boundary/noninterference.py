@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import DpoptError, DpoptWarning, PlanError
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.releases.progress import Figures, Progress
 from dpopt.solvers.local_search.search import LocalSearch
+from tests.scripted import ScriptedNoise
 
 # What the compiler logs when a kernel is used for the first time is no message of dpopt, and comes once for each process.
 logging.getLogger("numba").setLevel(logging.WARNING)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import ChargeKind
 from dpopt.private.curators.counting_curator import MEASUREMENTS
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.tables.closed import Closed
 from dpopt.synopses.any_synopsis import KINDS as SYNOPSES
 from dpopt.synopses.synopsis import PlannedSynopsis, Synopsis
@@ -25,6 +25,7 @@ from tests.boundary.test_synopsis_noninterference import KINDS
 from tests.exact_counts_loss import ROWS
 from tests.exact_halfspace_loss import UNIVERSE
 from tests.private.test_trust import ClaimingNoise
+from tests.scripted import ScriptedNoise
 from tests.source_code import source_files
 from tests.tiny_runs import ADD_REMOVE
 

@@ -8,10 +8,10 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import SizeMeasurement
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.releases.measured_size import PastSize, measure_size, size_of
 from dpopt.transcript.journal import MemoryJournal
 from tests.exact_size_loss import BUDGETS, SCHEMA, check_size, played, table
+from tests.scripted import ScriptedNoise
 from tests.tiny_runs import dataset_of
 
 EACH = pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)

@@ -64,12 +64,11 @@ from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.measurements import measurement
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.selections.query_selection import QuerySelection
-from dpopt.private.selections.query_weights import ExactSampler, ScriptedSampler
+from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
@@ -96,6 +95,7 @@ from tests.boundary.noninterference import (
     leaking,
     watched,
 )
+from tests.scripted import ScriptedNoise, ScriptedSampler
 from tests.tiny_jobs import plan_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
@@ -239,10 +239,10 @@ def dualquery_plans(draw: st.DrawFn, make: Callable[..., Any], steps: Sequence[s
 
 
 def drawing_plan(relation: NeighbouringRelation = REPLACE, **changes: Any) -> Any:
-    """Return a plan of DualQuery; one that is charged round by round where nothing else is measured with Gaussian noise."""
+    """Return a plan of DualQuery; one of the accountant gdp where nothing else is measured with Gaussian noise."""
     one_way, seed = changes.get("one_way"), changes.get("seed", 0)
-    by_rounds = not (one_way is not None and one_way.gaussian) and seed % 2
-    budget = Budget(1e6, 1e-9, None, Accountant.PER_ROUND) if by_rounds else RHO
+    gdp = not (one_way is not None and one_way.gaussian) and seed % 2
+    budget = Budget(1e6, 1e-9, None, Accountant.GDP) if gdp else RHO
     usual = {"draws": 4, "step": Decimal(1), "attributes": 3}
     return plan_of("dualquery", relation=relation, budget=budget, size=SIZE, **{**usual, **changes})
 

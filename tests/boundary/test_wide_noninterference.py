@@ -15,12 +15,12 @@ from dpopt.accounting.budget import Budget
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.run_release import run_release
 from dpopt.private.readers.read_binary_table import read_binary_table
-from dpopt.private.selections.query_weights import ScriptedSampler
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from tests.boundary.noninterference import Watcher, watched
+from tests.scripted import ScriptedSampler
 from tests.tiny_runs import REPLACE
 from tests.wide_tables import FILES, some_cells
 

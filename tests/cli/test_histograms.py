@@ -154,7 +154,7 @@ def test_declared_ranges_are_planned_for(folder: Path, tmp_path: Path) -> None:
     assert "declared ranges" in text
 
 
-@pytest.mark.parametrize("estimate", ["divided", "least-squares", "nonnegative", "whole", "zeroing"])
+@pytest.mark.parametrize("estimate", ["divided", "least-squares"])
 def test_the_estimate_can_be_chosen(folder: Path, tmp_path: Path, estimate: str) -> None:
     chosen = (folder / "age.npz", "--estimate", estimate)
     found = told("histogram answer --query 0:20 --quantile 1", *chosen)
@@ -210,6 +210,9 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("histogram answer {age} --query 1:20", "is no edge of a bin"),
         ("histogram answer {schema}", "no histogram, or damaged"),
         ("histogram answer {age} --estimate x", "is one of divided, least-squares"),
+        ("histogram answer {age} --estimate whole", "found estimate 'whole', removed from dpopt"),
+        ("histogram answer {age} --estimate nonnegative", "name one at the release (--solver clarabel)"),
+        ("grid answer {grid} --estimate shrunken", "shrunken without rounds"),
         ("histogram export {age} -o {new}.csv --estimate x", "is one of divided, least-squares"),
         ("histogram export {age} -o {new}.txt", ".csv or .png"),
         ("grid answer {grid} --query 20:40", "expected 2 ranges"),

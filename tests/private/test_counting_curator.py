@@ -18,13 +18,14 @@ from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
-from dpopt.private.mechanisms.noise import Noise, OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.tables.closed import Closed
 from tests.boundary import families as kinds
 from tests.boundary.families import FAMILIES, Asked
 from tests.exact_counts_loss import AMPLE
 from tests.noises import NoNoise
 from tests.private.test_trust import ClaimingNoise
+from tests.scripted import ScriptedNoise
 from tests.tiny_lists import private
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, bits_schema, dataset_of
 

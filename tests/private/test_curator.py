@@ -16,13 +16,13 @@ from dpopt.errors import BudgetError, WorkloadError
 from dpopt.files.codec import decode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.dualquery_curator import Curator
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights, ScriptedSampler
+from dpopt.private.selections.query_weights import ExactSampler, QuerySampler, QueryWeights
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.released import SampledQueries
 from tests.exact_distribution import integer_weights, scripted_points, signed_scores
+from tests.scripted import ScriptedNoise, ScriptedSampler
 from tests.tiny_runs import (
     ADD_REMOVE,
     AMPLE,

@@ -10,8 +10,8 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import BudgetError, PrivateDataError
 from dpopt.files.codec import encode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, Door
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.dataset import PrivateDataset
+from tests.scripted import ScriptedNoise
 from tests.tiny_measuring import RHO, SCHEMA
 from tests.tiny_runs import REPLACE, EventJournal, Table, dataset_of
 

@@ -16,11 +16,12 @@ from dpopt.files.codec import decode
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
-from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
 from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_distribution import exp_minus
+from tests.scripted import ScriptedNoise
 from tests.tiny_measuring import (
     MULTIPLICITY,
     RECORDS,

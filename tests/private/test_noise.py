@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import OpendpNoise
+from tests.scripted import ScriptedNoise
 
 
 @pytest.mark.parametrize("distribution", ["discrete_gaussian", "discrete_laplace"])

@@ -15,7 +15,7 @@ from dpopt.accounting.dualquery import SAMPLER_SLACK, draw_range
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
-from dpopt.private.selections.query_weights import ExactSampler, QueryWeights, ScriptedSampler
+from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from tests.exact_distribution import (
     boundaries,
     integer_weights,
@@ -24,6 +24,7 @@ from tests.exact_distribution import (
     signed_scores,
     weight,
 )
+from tests.scripted import ScriptedSampler
 
 Answers = list[NDArray[np.bool_]]
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

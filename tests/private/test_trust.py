@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from dpopt.private.curators.door import is_trusted
-from dpopt.private.mechanisms.noise import OpendpNoise, ScriptedNoise
+from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
-from dpopt.private.selections.query_weights import ExactSampler, ScriptedSampler
+from dpopt.private.selections.query_weights import ExactSampler
+from tests.scripted import ScriptedNoise, ScriptedSampler
 
 
 class ClaimingWords(SeededWords):

@@ -90,7 +90,7 @@ def test_what_has_one_number_in_each_bin_pays_nothing() -> None:
     ):
         assert ValuesPlan.of(Schema(attributes), BUDGET, ADD_REMOVE, None) is None
     assert ValuesPlan.of(SCHEMA, BUDGET, ADD_REMOVE, 0.0) is None
-    assert ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.THEOREM), ADD_REMOVE, None) is None
+    assert ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.GDP), ADD_REMOVE, None) is None
 
 
 def test_columns_that_a_rule_compares_otherwise_than_by_order_keep_their_representatives() -> None:
@@ -209,7 +209,7 @@ def test_a_share_that_is_none_is_refused_before_anything_is_read(share: Any) -> 
 
 def test_a_share_under_an_accountant_that_cannot_add_it_is_refused() -> None:
     with pytest.raises(PlanError, match="under zcdp or pure"):
-        ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.THEOREM), ADD_REMOVE, 0.1)
+        ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.GDP), ADD_REMOVE, 0.1)
 
 
 def test_a_release_has_means_and_quartiles_near_those_of_the_table(tmp_path: Path) -> None:

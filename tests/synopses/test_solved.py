@@ -52,6 +52,9 @@ FIRST = {
     "degrees": "isotonic",
     "intervals": "nonnegative",
 }
+IN_CLOSED_FORM = {**FIRST, "histogram": "least-squares"}
+"""What `closed-form` answers by; weights of intervals have none, as they are not negative."""
+del IN_CLOSED_FORM["intervals"]
 every_kind = pytest.mark.parametrize("kind", MAKERS)
 every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 
@@ -130,9 +133,11 @@ def claims_too_much(program: Program) -> SolveResult:
     )
 
 
-@every_kind
+@pytest.mark.parametrize(
+    ("solver", "kind"),
+    [*(("closed-form", kind) for kind in IN_CLOSED_FORM), *(("clarabel", kind) for kind in FIRST)],
+)
 @every_relation
-@pytest.mark.parametrize("solver", ["closed-form", "clarabel"])
 def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
     kind: str, neighbours: str, solver: str, tmp_path: Path
 ) -> None:
@@ -142,12 +147,13 @@ def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
     assert release.privacy["epsilon"] == pytest.approx(plain.privacy["epsilon"])
     assert plain.solved == ()
     assert "solved" not in plain.statement()
-    assert release.solved[0].estimate == FIRST[kind]
-    inferences = release.inferences()
+    first = IN_CLOSED_FORM[kind] if solver == "closed-form" else FIRST[kind]
+    assert release.solved[0].estimate == first
+    inferences = {name: one for name, one in release.inferences().items() if one.size.taken_by(solver)}
     assert [one.estimate for one in release.solved] == list(inferences)
     for name, inference in inferences.items():
         model, found = inference.model(), release.solution(name)
-        best = model.solve()
+        best = model.solve("osqp" if model.closed_form is None else "closed-form")
         assert found is not None
         assert best.objective is not None
         assert found.result.solver == solver
@@ -178,23 +184,25 @@ def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
         assert again.solved_in_words() == release.solved_in_words()
         assert json.dumps(again.to_json()) == json.dumps(release.to_json())
     words = release.solved_in_words()[0]
-    assert f"{FIRST[kind]} by {solver}: optimal, objective " in words
+    assert f"{first} by {solver}: optimal, objective " in words
     assert "proven gap" in words or (solver != "closed-form" and "no proven bound" in words)
     assert "violation" in words
 
 
-@every_kind
+@pytest.mark.parametrize("kind", IN_CLOSED_FORM)
 def test_the_closed_form_asked_for_by_name_answers_as_the_estimate_of_that_name(kind: str) -> None:
     release = made(kind, solver="closed-form")
     plain = type(release).from_json(
         {key: value for key, value in release.to_json().items() if key != "solved"}
     )
-    if isinstance(plain, Histogram | GridHistogram | SortedCountsRelease):
-        np.testing.assert_allclose(values(release), plain.estimate(FIRST[kind]), atol=1e-9)
-    else:
-        assert isinstance(plain, PartitionRelease)
-        expected = plain.inferences()["nonnegative"]
-        np.testing.assert_allclose(values(release), expected.read(expected.model().solve().value), atol=1e-9)
+    assert isinstance(plain, Histogram | GridHistogram | SortedCountsRelease)
+    np.testing.assert_allclose(values(release), plain.estimate(IN_CLOSED_FORM[kind]), atol=1e-9)
+
+
+def test_bins_without_negative_ones_have_no_closed_form() -> None:
+    with pytest.raises(ProgramError, match="closed-form takes none of the models"):
+        made("intervals", solver="closed-form")
+    assert [one.estimate for one in made("histogram", solver="closed-form").solved] == ["least-squares"]
 
 
 @every_kind
@@ -209,20 +217,25 @@ def test_the_closed_form_asked_for_by_name_answers_as_the_estimate_of_that_name(
         (claims_too_much, "scripted stopped short of the optimum: imprecise"),
     ],
 )
-def test_where_a_solver_fails_the_closed_form_stands_in_and_says_so(
+def test_where_a_solver_fails_an_own_method_stands_in_and_says_so(
     kind: str, does: Callable[[Program], SolveResult], said: str, tmp_path: Path
 ) -> None:
     release = made(kind, solver=Scripted(does))
     first = release.solved[0]
     assert first.estimate == FIRST[kind]
     assert said in first.note
-    assert all(one.note.endswith("; the closed form stands in") for one in release.solved)
+    in_closed_form = IN_CLOSED_FORM.get(kind) == FIRST[kind]
+    own = "the closed form" if in_closed_form else "dpopt's own method"
+    assert first.note.endswith(f"; {own} stands in")
     assert not any(one.point.size for one in release.solved)
-    closed = release.solved_by("closed-form")
-    np.testing.assert_allclose(values(release), values(closed), atol=1e-9)
+    plain = type(release).from_json(
+        {key: value for key, value in release.to_json().items() if key != "solved"}
+    )
+    expected = release.solved_by("closed-form") if in_closed_form else plain
+    np.testing.assert_allclose(values(release), values(expected), atol=1e-9)
     words = release.solved_in_words()[0]
     assert f"{FIRST[kind]}, asked of scripted: " in words
-    assert f"; {FIRST[kind]} by closed-form: optimal" in words
+    assert (f"; {FIRST[kind]} by closed-form: optimal" in words) == in_closed_form
     release.write(tmp_path / "r.npz")
     again = dpopt.read_synopsis(tmp_path / "r.npz")
     assert answers(again) == answers(release)
@@ -295,7 +308,7 @@ def test_stated_errors_are_those_of_least_squares_whoever_solves() -> None:
     plain = made("histogram")
     assert isinstance(plain, Histogram)
     for solved in (plain.solved_by("clarabel"), plain.solved_by("closed-form"), plain):
-        for estimate in (None, "nonnegative", "least-squares"):
+        for estimate in (None, "divided", "least-squares"):
             found, expected = solved.answer("20:40", estimate=estimate), plain.answer("20:40")
             assert found.standard_error == expected.standard_error
             assert (found.low, found.high) == (expected.low, expected.high)

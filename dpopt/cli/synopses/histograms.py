@@ -34,8 +34,8 @@ EstimateOption = Annotated[
     typer.Option(
         "--estimate",
         help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
-        "(unbiased), nonnegative (the nearest without negative bins), whole (the nearest whole numbers), zeroing (Hay et al.), "
-        "shrunken (blocks drawn towards even and empty halves by empirical Bayes, with errors of its own).",
+        "(unbiased), nonnegative (the nearest without negative bins, of a release with --solver), zeroing (of a hierarchy: Hay "
+        "et al.). Rounds have one estimate, shrunken.",
         show_default=_DEFAULT,
     ),
 ]
@@ -44,7 +44,7 @@ GridEstimateOption = Annotated[
     typer.Option(
         "--estimate",
         help="How cells are made consistent: divided (none negative, empty cells nearly exact), least-squares (unbiased, "
-        "cells may be negative), or shrunken (halves drawn towards even and empty ones, with errors of its own).",
+        "cells may be negative). Rounds have one estimate, shrunken.",
         show_default=_DEFAULT,
     ),
 ]

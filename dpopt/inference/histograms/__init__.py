@@ -7,10 +7,9 @@ Next     another inference: one file here, its general program in `dpopt.models`
 | file | what it holds |
 |---|---|
 | interval_partition.py | the best intervals for the bins of a histogram |
-| tree_least_squares.py, tree_kernels.py | least squares over a tree, with or without negative bins; variances of ranges |
+| tree_least_squares.py, tree_kernels.py | least squares over a tree; its values divided anew; variances of ranges |
 | mean_variance.py | the mean variance of ranges as a function of each level's noise, with its slopes |
-| integer_tree.py | the same in whole numbers, exact, with a certificate |
-| kernels.py | compiled loops of integer_tree.py, interval_partition.py and shrunken_halves.py |
+| kernels.py | compiled loops of interval_partition.py and shrunken_halves.py |
 | grid_least_squares.py | several columns, any shapes of blocks measured, with or without negative cells |
 | shrunken_halves.py | cells by empirical Bayes in the basis of their halves, with errors of boxes |
 | halves_in_rounds.py | the same for blocks measured in rounds, and which of them to divide next |

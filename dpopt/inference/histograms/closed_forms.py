@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.inference.histograms.interval_partition import best_intervals
 from dpopt.inference.histograms.sorted import isotonic
-from dpopt.inference.histograms.tree_least_squares import least_squares, nonnegative_least_squares
+from dpopt.inference.histograms.tree_least_squares import least_squares
 from dpopt.models.histograms.grid_consistency import blocks_of, ordered_levels, part_of
 from dpopt.models.histograms.interval_partition import interval_arcs
 from dpopt.models.model import Answer
@@ -74,10 +74,9 @@ def isotonic_median(
     return np.concatenate([s, np.abs(s - values)]), None
 
 
-def tree_consistency(tree: Tree, values: Numbers, variances: Numbers, *, nonnegative: bool) -> Answer:
+def tree_consistency(tree: Tree, values: Numbers, variances: Numbers) -> Answer:
     """Return the values of the nodes, and the multipliers of TC-2: the slope of a node plus the multiplier of its parent."""
-    fit = nonnegative_least_squares if nonnegative else least_squares
-    x = fit(tree, values, variances)
+    x = least_squares(tree, values, variances)
     measured = np.isfinite(variances) & (variances > 0)
     slopes = np.where(measured, 2.0 * (x - values) / np.where(measured, variances, 1.0), 0.0)
     duals = slopes.copy()
@@ -108,7 +107,7 @@ def grid_consistency(
     *,
     total: float | None,
 ) -> Answer:
-    """Return cells and sums of blocks, and the multipliers of TC-11.
+    """Return cells and sums of blocks, and the multipliers of TC-8.
 
     That of a block is its slope and the multipliers of the blocks that it is part of. The block of a known total has no
     slope: its multiplier is what the cells ask for.

@@ -1,9 +1,9 @@
 """Consistent values of a tree's nodes from noisy counts: least squares, variances of ranges, values that are not negative.
 
 Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of
-its children's x, for every node v with children (`least_squares`); with TC-3, x >= 0 at every bin
-(`nonnegative_least_squares`). Other ways to values that are not negative: `divide_from_the_root`, whose totals stay
-unbiased, and the heuristic `zero_subtrees`. `whole_of_total` makes real numbers whole.
+its children's x, for every node v with children (`least_squares`). Ways to values that are not negative:
+`divide_from_the_root`, whose totals stay unbiased, and the heuristic `zero_subtrees`. `whole_of_total` makes real numbers
+whole.
 
 Everything here takes noisy or public values only: it costs no privacy.
 """
@@ -285,8 +285,7 @@ def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
 def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values (v,) with 0 at every node that is at most 0, and everywhere below such a node.
 
-    What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more. The
-    exact answer to the same wish is `nonnegative_least_squares`.
+    What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more.
 
     Source: Hay et al. 2010, section 4.2.
 
@@ -379,51 +378,6 @@ def range_variances(
     return found
 
 
-def nonnegative_least_squares(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the consistent values of all nodes, none below 0, that are nearest to the given ones, (v,).
-
-    Exact, in about n log n steps (TC-7, TC-8). F_v(t), the least cost of the subtree of v with total t, is convex; as a
-    function of its slope, t is piecewise linear with one breakpoint for each bin. Curves of children add up; the cost of the
-    node itself shifts each breakpoint by (t - value) / variance. Order is kept, so a bin whose breakpoint arrives at the root
-    below the price 0 is positive, and every other bin is 0. With these bins known to be 0 what is left is least squares
-    without inequalities.
-
-    Source: convex min-sum on a tree; for one level it is the projection onto the simplex (Held, Wolfe and Crowder 1974).
-
-    Parameters
-    ----------
-    values, variances : (v,) float64
-        As in `least_squares`: variance inf for a node that was not measured, 0 for one that is known exactly.
-
-    Raises
-    ------
-    TreeError
-        As `least_squares`, and if exact values need a negative bin.
-    """
-    from dpopt.inference.histograms.tree_kernels import positive_bins
-
-    given, own = checked_counts(tree, values, variances)
-    if np.isinf(own).any():
-        TreeGains.of(tree, own)  # refuses what is not determined
-    positive = np.zeros(tree.bins, dtype=np.bool_)
-    node = positive_bins(tree.children, tree.first_child, tree.start, given, own, TOLERANCE, positive)
-    if node >= 0:
-        raise TreeError(
-            f"{interval(tree, node)} is known to be {given[node]:g}, which bins of at least 0 cannot add up to together "
-            "with the nodes below it that are known; give one of them a variance above 0"
-        )
-    zero = tree.leaf_of_bin[~positive]
-    zero = zero[own[zero] > 0]
-    left = own.copy()
-    left[zero], given[zero] = 0.0, 0.0
-    found = TreeGains.of(tree, left).fit(given)
-    result = tree.totals(np.maximum(found[tree.leaf_of_bin], 0.0))
-    result[own == 0] = given[own == 0]
-    return result
-
-
 def divide_from_the_root(
     tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -435,7 +389,7 @@ def divide_from_the_root(
     what bins hold beyond any noise that is to be expected (`surely_there`), so that a total that came out far too small cannot
     wipe out bins that are surely there.
 
-    The result is not the nearest, as that of `nonnegative_least_squares` is. There, the many bins that are raised to 0 raise
+    The result is not the nearest (models/tree_consistency, TC-3). There, the many bins that are raised to 0 raise
     every node above them that was measured less well than they were. Here a node is what least squares says unless it would
     be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096
     sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with

@@ -3,8 +3,8 @@
 Problem (models/tree_consistency): given the counts y_b of the blocks b of measured levels of a grid, each with a variance s_b,
 choose the cells x, and z_b = the sum of b, with
 
-    minimize    sum_b (z_b - y_b)^2 / s_b                                                          TC-10
-    subject to  z_b = sum of the parts of b, which are blocks of one finer measured level,         TC-11
+    minimize    sum_b (z_b - y_b)^2 / s_b                                                          TC-7
+    subject to  z_b = sum of the parts of b, which are blocks of one finer measured level,         TC-8
                 x >= 0, if counts cannot be negative (TC-3),  sum of all x = total, if it is known (TC-4).
 
 A block of one cell is that cell: its square is one of x. Blocks need not lie one in another, as the nodes of a tree do; each
@@ -35,7 +35,7 @@ def grid_consistency(
     total: float | None = None,
     nonnegative: bool = False,
 ) -> Model:
-    """Return TC-10 and TC-11, TC-3 and TC-4 if asked for: cells x (of the shape) and sums z of the blocks of other levels.
+    """Return TC-7 and TC-8, TC-3 and TC-4 if asked for: cells x (of the shape) and sums z of the blocks of other levels.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def grid_consistency(
     numbers = {cells: x.reshape(-1), **{level: z[own] for level, own in places.items()}}
     parts = ((level, part_of(level, [cells, *blocks[:place]])) for place, level in enumerate(blocks))
     build.rows(
-        "TC-11",
+        "TC-8",
         z.size,
         (np.arange(z.size), z, 1.0),
         *((places[level][blocks_of(shape, below, level)], numbers[below], -1.0) for level, below in parts),
@@ -103,7 +103,7 @@ def grid_consistency(
     measured = [level for level in (cells, *blocks) if level in noisy]
     squared = np.concatenate([numbers[level] for level in measured])
     build.squares(
-        "TC-10",
+        "TC-7",
         squared.size,
         (np.arange(squared.size), squared, 1.0),
         targets=np.concatenate([noisy[level].reshape(-1) for level in measured]),

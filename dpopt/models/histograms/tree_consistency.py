@@ -15,14 +15,7 @@ In whole numbers between 0 and M the cost of a node is the largest of its M seca
 TC-2 is a matrix of flows along the tree, which is totally unimodular, and the secants bend at whole numbers only: the linear
 relaxation has a whole optimum.
 
-The closed forms are in `dpopt.inference.histograms`:
-
-    TC-1, TC-2      two passes over the levels (`tree_least_squares`);
-    TC-1 to TC-4    curves T_v, the total of v at the price p, where p is half the slope of its subtree's least cost:
-                    T_C(p) = sum_u T_u(p),  T_v(p + (T_C(p) - y_v) / s_v) = T_C(p) (`nonnegative_least_squares`);     TC-7
-                    a bin is positive if and only if its breakpoint reaches the root below 0;               TC-8
-    TC-1 to TC-5    moves of one count into, out of or between bins; a tree that none of them improves is optimal
-                    (`integer_tree`).                                                                       TC-9
+TC-1, TC-2 and TC-4 have a closed form, two passes over the levels: `dpopt.inference.histograms.tree_least_squares`.
 """
 
 from __future__ import annotations
@@ -82,8 +75,8 @@ def tree_consistency(
         weights=2.0 / variances[measured],
         inside=measured.tolist,
     )
-    closed_form = computed_by(
-        f"{_CLOSED_FORMS}:tree_consistency", tree, values, variances, nonnegative=nonnegative
+    closed_form = (
+        None if nonnegative else computed_by(f"{_CLOSED_FORMS}:tree_consistency", tree, values, variances)
     )
     return Model.of("tree_consistency", build, closed_form=closed_form)
 

@@ -243,9 +243,11 @@ class SchemaDraft:
             lines.append(line if not column.check else f"{line}  -- {'; '.join(column.check)}")
         return "\n".join([*lines, *self.notes, *self.proposed()])
 
-    def proposed(self, most: int = MOST_SHOWN) -> list[str]:
+    def proposed(self) -> list[str]:
         """Return the first proposals as lines for people."""
-        lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:most], 1)]
+        lines = [
+            f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:MOST_SHOWN], 1)
+        ]
         more = len(self.proposals) - len(lines)
         return lines + [f"{counted(more, 'more proposal')} stand on the page and in the file"] * (more > 0)
 

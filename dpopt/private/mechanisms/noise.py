@@ -61,18 +61,3 @@ def _whole_numbers() -> Domain:
 
     enable_features("contrib")
     return vector_domain(atom_domain(T="i64"))
-
-
-class ScriptedNoise:
-    """Noisy values given in advance, whatever the counts: for tests of noninterference; never private."""
-
-    def __init__(self, values: list[int]) -> None:
-        self._values = np.array(values, dtype=np.int64)
-
-    def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        """Return the scripted values."""
-        return np.resize(self._values, counts.shape)
-
-    def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        """Return the scripted values."""
-        return np.resize(self._values, counts.shape)

@@ -235,19 +235,3 @@ class ExactSampler:
     def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
         """Return `draws` signed queries, sorted."""
         return weights.draw(draws, self._source)
-
-
-class ScriptedSampler:
-    """Draws given in advance, whatever the weights: for tests of noninterference; never private."""
-
-    def __init__(self, script: list[list[int]]) -> None:
-        self._script = script
-        self._position = 0
-
-    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
-        """Return the next scripted draw."""
-        taken = np.sort(np.array(self._script[self._position], dtype=np.int64))
-        if len(taken) != draws:
-            raise IndexError(f"the script holds {len(taken)} draws for this round, {draws} were asked for")
-        self._position += 1
-        return taken

@@ -40,9 +40,11 @@ class TheoryParameters:
     log10_records: float
 
 
-def printed_parameters(
-    columns: int, margin: float, alpha: float, epsilon: float, *, beta: float = 0.05
-) -> TheoryParameters:
+BETA = 0.05
+"""With what probability the promise of a theorem fails."""
+
+
+def printed_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
     """Return the parameters as ReleaseHalfspaces and Theorem 6.9 print them: m |U| ln(2 m |U| / beta) / epsilon records.
 
     Raises
@@ -50,16 +52,14 @@ def printed_parameters(
     PlanError
         Numbers out of range.
     """
-    _check(columns, margin, alpha, epsilon, beta)
+    _check(columns, margin, alpha, epsilon)
     dimension = ceil(20.0 / (margin / 4.0) ** 2 * log(8.0 / alpha))
-    number = ceil(16.0 / alpha**2 * columns * (log(4.0 * sqrt(columns) / margin) + log(1.0 / beta)))
+    number = ceil(16.0 / alpha**2 * columns * (log(4.0 * sqrt(columns) / margin) + log(1.0 / BETA)))
     directions = dimension * log10(4.0 * sqrt(dimension) / margin)
-    return _with_records(dimension, number, directions, epsilon, beta)
+    return _with_records(dimension, number, directions, epsilon)
 
 
-def corrected_parameters(
-    columns: int, margin: float, alpha: float, epsilon: float, *, beta: float = 0.05
-) -> TheoryParameters:
+def corrected_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
     """Return parameters for which the proof holds, and no larger than it needs.
 
     T >= 6 zeta^(-2) ln(2 / tau) suffices for signs (Achlioptas 2003) with zeta = gamma / 4 and tau = alpha / 8; a net of the
@@ -71,25 +71,23 @@ def corrected_parameters(
     PlanError
         Numbers out of range.
     """
-    _check(columns, margin, alpha, epsilon, beta)
+    _check(columns, margin, alpha, epsilon)
     dimension = ceil(6.0 / (margin / 4.0) ** 2 * log(16.0 / alpha))
-    number = ceil(32.0 / alpha**2 * (columns * log(4.0 * sqrt(columns) / margin) + log(6.0 / beta)))
-    return _with_records(dimension, number, dimension * log10(1.0 + 8.0 / margin), epsilon, beta)
+    number = ceil(32.0 / alpha**2 * (columns * log(4.0 * sqrt(columns) / margin) + log(6.0 / BETA)))
+    return _with_records(dimension, number, dimension * log10(1.0 + 8.0 / margin), epsilon)
 
 
-def _with_records(
-    dimension: int, number: int, directions: float, epsilon: float, beta: float
-) -> TheoryParameters:
+def _with_records(dimension: int, number: int, directions: float, epsilon: float) -> TheoryParameters:
     sides = log10(number) + directions
-    needed = sides + log10((sides + log10(2.0 / beta)) * log(10.0)) - log10(epsilon)
+    needed = sides + log10((sides + log10(2.0 / BETA)) * log(10.0)) - log10(epsilon)
     return TheoryParameters(dimension, number, directions, needed)
 
 
-def _check(columns: int, margin: float, alpha: float, epsilon: float, beta: float) -> None:
-    if columns < 2 or not 0 < margin <= 1 or not 0 < alpha < 1 or not epsilon > 0 or not 0 < beta < 1:
+def _check(columns: int, margin: float, alpha: float, epsilon: float) -> None:
+    if columns < 2 or not 0 < margin <= 1 or not 0 < alpha < 1 or not epsilon > 0:
         raise PlanError(
-            f"found d = {columns}, gamma = {margin:g}, alpha = {alpha:g}, epsilon = {epsilon:g} and beta = {beta:g}; expected "
-            "d from 2, gamma in (0, 1], alpha and beta between 0 and 1, and epsilon above 0"
+            f"found d = {columns}, gamma = {margin:g}, alpha = {alpha:g} and epsilon = {epsilon:g}; expected "
+            "d from 2, gamma in (0, 1], alpha between 0 and 1, and epsilon above 0"
         )
 
 

@@ -11,14 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PlanError
-from dpopt.inference.histograms.integer_tree import best_integer_tree
-from dpopt.inference.histograms.tree_least_squares import (
-    divide_from_the_root,
-    least_squares,
-    nonnegative_least_squares,
-    zero_subtrees,
-)
+from dpopt.inference.histograms.tree_least_squares import divide_from_the_root, least_squares, zero_subtrees
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.tree_plan import tree_model_sizes
@@ -33,21 +26,19 @@ class Estimate(enum.Enum):
 
     `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; bins may be negative.
 
-    `NONNEGATIVE`: the nearest consistent counts of which none is negative; what raises bins to 0 raises wide ranges, too.
+    `NONNEGATIVE`: the nearest consistent counts of which none is negative, by a solver; what raises bins to 0 raises wide
+    ranges, too.
 
-    `WHOLE`: the nearest that are whole numbers, besides.
+    `ZEROING`: the paper's own way for its trees, which are declared hierarchies: least squares with every node at or below 0
+    set to 0, and all below it (Hay et al. 2010, section 4.2); sums over bins do not agree with the nodes above them any more.
 
-    `ZEROING`: least squares with every node at or below 0 set to 0, and all below it (Hay et al. 2010); sums over bins
-    do not agree with the nodes above them any more.
-
-    `SHRUNKEN`: blocks halved again and again, each division drawn by empirical Bayes towards an even one or an empty half as
-    far as the noisy counts ask for it; its stated errors are those of the answer itself. Not of a declared hierarchy.
+    `SHRUNKEN`: the estimate of rounds, and theirs alone: blocks halved again and again, each division drawn by empirical
+    Bayes towards an even one or an empty half; its stated errors are those of the answer itself.
     """
 
     DIVIDED = "divided"
     LEAST_SQUARES = "least-squares"
     NONNEGATIVE = "nonnegative"
-    WHOLE = "whole"
     ZEROING = "zeroing"
     SHRUNKEN = "shrunken"
 
@@ -71,7 +62,7 @@ def tree_inferences(
 def estimated_nodes(
     estimate: Estimate, tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the estimate of each node, (v,).
+    """Return the estimate of each node, (v,), without a solver: where one fails `DIVIDED` stands in.
 
     Parameters
     ----------
@@ -82,22 +73,9 @@ def estimated_nodes(
     ------
     TreeError
         If variances do not determine every node, or known values contradict each other.
-    PlanError
-        If the estimate is not one of trees: `SHRUNKEN` is of blocks that are halved.
     """
-    match estimate:
-        case Estimate.DIVIDED:
-            return divide_from_the_root(tree, values, variances)
-        case Estimate.LEAST_SQUARES:
-            return least_squares(tree, values, variances)
-        case Estimate.NONNEGATIVE:
-            return nonnegative_least_squares(tree, values, variances)
-        case Estimate.WHOLE:
-            return best_integer_tree(tree, values, variances).values.astype(np.float64)
-        case Estimate.ZEROING:
-            return zero_subtrees(tree, least_squares(tree, values, variances))
-        case Estimate.SHRUNKEN:
-            raise PlanError(
-                "the estimate 'shrunken' is of blocks of 1, 2, 4, ... bins, and this release measured other groups; "
-                "take 'divided'"
-            )
+    if estimate is Estimate.LEAST_SQUARES:
+        return least_squares(tree, values, variances)
+    if estimate is Estimate.ZEROING:
+        return zero_subtrees(tree, least_squares(tree, values, variances))
+    return divide_from_the_root(tree, values, variances)

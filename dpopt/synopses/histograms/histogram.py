@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.errors import TranscriptError, WorkloadError
+from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
-from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
+from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.models.histograms.tree_consistency import tree_consistency
 from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins
-from dpopt.releases.plan import choice
+from dpopt.releases.plan import choice, refuse_removed
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan
@@ -43,11 +43,11 @@ class RangeAnswer:
     value : float
         The estimate that was asked for: the sum of its bins or cells, so that all answers of one estimate agree.
     standard_error : float
-        Of the estimate `shrunken` its own, by its posterior. Otherwise that of the least-squares estimate, from which others
+        Of rounds their own, by the posterior. Otherwise that of the least-squares estimate, from which others
         differ where that would be negative somewhere: exact, but an upper bound for several columns whose numbers of bins are
         no powers of 2.
     low, high : float
-        Interval around the least-squares estimate, or the shrunken one, cut at 0: with Gaussian tails it holds the truth with
+        Interval around the least-squares estimate, or that of rounds, cut at 0: with Gaussian tails it holds the truth with
         this confidence.
     confidence : float
     """
@@ -296,17 +296,26 @@ class Histogram(PlannedSynopsis):
 
     @cached_property
     def _halves(self) -> ShrunkenHalves:
-        if self._in_rounds:
-            shape = (self.plan.bins,)
-            return halves_in_rounds(shape, rounds_of(self.plan, shape, self.noisy), total=self.plan.size)
-        return shrunken_halves(self.estimate(Estimate.DIVIDED), self.plan.part_variances)
+        shape = (self.plan.bins,)
+        return halves_in_rounds(shape, rounds_of(self.plan, shape, self.noisy), total=self.plan.size)
 
     def _by_own(self, estimate: Estimate) -> NDArray[np.float64]:
         """Return the bins of an estimate, (n,), by dpopt's own method."""
-        if estimate is Estimate.SHRUNKEN:
-            return self._halves.cells
         if self._in_rounds:
+            if estimate is Estimate.SHRUNKEN:
+                return self._halves.cells
             raise not_in_rounds(f"the estimate {estimate.value!r}")
+        if estimate is Estimate.SHRUNKEN:
+            refuse_removed("estimate", "shrunken without rounds")
+        if estimate is Estimate.ZEROING and not isinstance(self.plan, HierarchyPlan):
+            refuse_removed("estimate", "zeroing without a hierarchy")
+        if estimate is Estimate.NONNEGATIVE and not any(
+            one.estimate == estimate.value for one in self.solved
+        ):
+            raise PlanError(
+                "the estimate 'nonnegative' is a model for solvers: name one at the release (--solver clarabel), or solve "
+                "what was released, by solved_by('clarabel'); or take 'divided'"
+            )
         tree = self.plan.tree
         nodes = estimated_nodes(estimate, tree, self._node_values, self.plan.variances)
         return np.asarray(nodes[tree.leaf_of_bin])
@@ -345,9 +354,8 @@ def write_table(
     answers = histogram.ranges(
         [(place, place + 1) for place in range(histogram.bins.number)], estimate=estimate
     )
-    rounded = whole or (estimate is not None and Estimate(estimate) is Estimate.WHOLE)
     names = ((place, histogram.bins.label(place)) for place in range(histogram.bins.number))
-    rows = counted_rows(names, answers, histogram.whole_counts(estimate) if rounded else None)
+    rows = counted_rows(names, answers, histogram.whole_counts(estimate) if whole else None)
     write_rows(path, ["bin", "label", *COUNTED], rows, "table of counts")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -84,20 +84,6 @@ class TreePlan(CountsPlan):
         groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
         return GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
 
-    @property
-    def part_variances(self) -> NDArray[np.float64]:
-        """One over the precision of each part of a histogram whose blocks are halved (LB-7 of one column), (L + 1,).
-
-        Raises
-        ------
-        PlanError
-            If other groups than blocks of 1, 2, 4, ... bins are measured.
-        """
-        raise PlanError(
-            "the estimate 'shrunken' is of blocks of 1, 2, 4, ... bins, and this release measured the groups of a hierarchy; "
-            "take 'divided'"
-        )
-
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the models of a release."""
         return tree_model_sizes(len(self.tree))
@@ -138,7 +124,7 @@ class TreePlan(CountsPlan):
 def tree_model_sizes(nodes: int) -> dict[str, ModelSize]:
     """Return kind and size of the models of a tree of so many nodes (`estimates.tree_inferences`)."""
     size = ModelSize(Capability.CONVEX_QP, 3 * nodes)  # each node in its own row, its parent's, and a square
-    return dict.fromkeys(("nonnegative", "least-squares"), size)
+    return {"nonnegative": replace(size, closed_form=False), "least-squares": size}
 
 
 def check_bins(bins: int) -> None:

@@ -87,13 +87,6 @@ class WavePlan(TreePlan):
         """Return the least-squares count of each node, (v,)."""
         return self.tree.totals(self.waves.bins_of(noisy[0] / self.unit))
 
-    @property
-    def part_variances(self) -> NDArray[np.float64]:
-        """Refused, by PlanError: parts of waves are not independent."""
-        raise PlanError(
-            "the estimate 'shrunken' is of blocks of 1, 2, 4, ... bins, and this release measured waves; take 'divided'"
-        )
-
     @cached_property
     def variances(self) -> NDArray[np.float64]:
         """About the variances of the least-squares counts of all nodes, (v,); exact for single bins."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, ChargeColumns
+from dpopt.accounting.accountants import Accountant, ChargeColumns, Composition, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.conversions import scaled_upward
@@ -24,10 +24,10 @@ from dpopt.synopses.histograms.release_histogram import release_histogram
 from tests.boundary.planted import ADD, Check, Mechanism, defect, wrap
 from tests.exact_counts_loss import Drawn, binned
 from tests.exact_loss import (
-    ACCOUNTANTS,
     DIGITS,
     NEGLIGIBLE,
     ORDERS,
+    WITH_DELTA,
     Divergences,
     Game,
     as_decimal,
@@ -116,13 +116,15 @@ def check_person(charges: Sequence[Charge], one: list[Decimal], two: list[Decima
     """Assert that no divergence of two distributions exceeds what budgets for persons say; return the share used."""
     apart = Divergences(one, two)
 
-    def charged(accountant: Accountant, delta: float) -> float:
-        return Budget(LARGEST, delta, None, accountant, rows).spent(charges).epsilon
+    def charged(composition: Composition, delta: float) -> float:
+        if isinstance(composition, Accountant):
+            return Budget(LARGEST, delta, None, composition, rows).spent(charges).epsilon
+        return columns_of(charges).for_groups(rows).epsilon(composition, delta)
 
     with localcontext(DIGITS):
         pure = Decimal(charged(Accountant.PURE, 0.0))
         assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
-        check_deltas(apart, ACCOUNTANTS, charged)
+        check_deltas(apart, WITH_DELTA, charged)
         check_renyi(Budget(LARGEST, 1e-9, None, Accountant.ZCDP, rows).spent(charges).rho, apart)
         return apart.worst / pure
 

@@ -1,6 +1,8 @@
-"""Random trees with measurements, and dense least squares over them as the textbooks have it."""
+"""Random trees with measurements, dense least squares over them as the textbooks have it, and nearest ones by trying all."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +75,40 @@ def random_measurements(
     known = kind < exact
     variances[known], values[known] = 0.0, truth[known]
     return values, variances
+
+
+def cost(values: NDArray[np.float64], variances: NDArray[np.float64], nodes: NDArray[np.float64]) -> float:
+    """Return the weighted squared distance of nodes to the measured ones."""
+    measured = (variances > 0) & np.isfinite(variances)
+    return float(((nodes - values)[measured] ** 2 / variances[measured]).sum())
+
+
+def nearest_nonnegative(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the nearest consistent nodes without negative bins: the best least-squares solution of all supports."""
+    best, nearest = np.inf, np.zeros(len(tree))
+    for support in itertools.product([False, True], repeat=tree.bins):
+        fixed, given = variances.copy(), values.copy()
+        zero = tree.leaf_of_bin[~np.array(support)]
+        if (values[zero[variances[zero] == 0]] != 0).any():
+            continue
+        fixed[zero], given[zero] = 0.0, 0.0
+        bins = dense_fit(tree, given, fixed)[0]
+        nodes = coverage(tree) @ bins
+        agrees = np.abs((nodes - given)[fixed == 0]).max(initial=0) < 1e-8
+        if agrees and bins.min() > -1e-9 and cost(values, variances, nodes) < best:
+            best, nearest = cost(values, variances, nodes), nodes
+    return nearest
+
+
+def least_whole_cost(
+    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], most: int
+) -> float:
+    """Return the distance of the nearest consistent nodes in whole numbers, with bins of 0 to `most`; all are tried."""
+    bins = np.indices((most + 1,) * tree.bins).reshape(tree.bins, -1)
+    nodes = (coverage(tree) @ bins).T
+    nodes = nodes[(nodes == values)[:, variances == 0].all(axis=1)]
+    measured = (variances > 0) & np.isfinite(variances)
+    costs = ((nodes - values)[:, measured] ** 2 / variances[measured]).sum(axis=1)
+    return float(costs.min(initial=np.inf))

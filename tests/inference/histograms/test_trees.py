@@ -1,8 +1,7 @@
-"""Trees of counts: least squares against dense ones, no negative counts, whole counts, mean variances of ranges."""
+"""Trees of counts: least squares against dense ones, nodes divided anew, mean variances of ranges."""
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
 from functools import partial
@@ -15,13 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import TreeError
-from dpopt.inference.histograms.integer_tree import IntegerTree, best_integer_tree
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_kernels import project
 from dpopt.inference.histograms.tree_least_squares import (
     divide_from_the_root,
     least_squares,
-    nonnegative_least_squares,
     range_variances,
     zero_subtrees,
 )
@@ -143,128 +140,6 @@ def test_a_node_stays_if_all_above_it_are_positive(seed: int) -> None:
         assert found[node] == (values[node] if (values[path] > 0).all() else 0)
 
 
-def cost(
-    values: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    nodes: NDArray[np.int64] | NDArray[np.float64],
-) -> float:
-    measured = (variances > 0) & np.isfinite(variances)
-    return float(((nodes - values)[measured] ** 2 / variances[measured]).sum())
-
-
-def slopes(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], nodes: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
-    """Return half the derivative of the objective in each bin, and the size of its largest term."""
-    measured = (variances > 0) & np.isfinite(variances)
-    total = np.zeros(len(tree))
-    total[measured] = (nodes - values)[measured] / variances[measured]
-    largest = float(np.abs(total).max())
-    for level in tree.levels[1:]:
-        total[level] += total[tree.parent[level]]
-    return total[tree.leaf_of_bin], largest
-
-
-@settings(max_examples=150)
-@given(
-    seed=st.integers(0, 10**6), unmeasured=st.sampled_from([0.0, 0.2, 0.4]), exact=st.sampled_from([0.0, 0.3])
-)
-def test_no_support_has_a_nearer_tree(seed: int, unmeasured: float, exact: float) -> None:
-    """The optimum is the least-squares solution on its own support: the best of all supports is the optimum."""
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, most=6)
-    values, variances = random_measurements(generator, tree, unmeasured=unmeasured, exact=exact)
-    if dense_fit(tree, values, variances)[2].shape[1]:
-        with pytest.raises(TreeError, match="determined"):
-            nonnegative_least_squares(tree, values, variances)
-        return
-    best, nearest = np.inf, np.zeros(len(tree))
-    for support in itertools.product([False, True], repeat=tree.bins):
-        fixed, given = variances.copy(), values.copy()
-        zero = tree.leaf_of_bin[~np.array(support)]
-        if (values[zero[variances[zero] == 0]] != 0).any():
-            continue
-        fixed[zero], given[zero] = 0.0, 0.0
-        bins = dense_fit(tree, given, fixed)[0]
-        nodes = coverage(tree) @ bins
-        agrees = np.abs((nodes - given)[fixed == 0]).max(initial=0) < 1e-8
-        if agrees and bins.min() > -1e-9 and cost(values, variances, nodes) < best:
-            best, nearest = cost(values, variances, nodes), nodes
-    found = nonnegative_least_squares(tree, values, variances)
-    assert found.min() >= 0
-    np.testing.assert_array_equal(found[variances == 0], values[variances == 0])
-    np.testing.assert_allclose(tree.totals(found[tree.leaf_of_bin]), found, atol=1e-9)
-    np.testing.assert_allclose(found, nearest, atol=1e-7)
-
-
-@pytest.mark.parametrize(("bins", "branching"), [(4096, 2), (3000, 7), (2000, 2000), (1, 2)])
-@pytest.mark.parametrize("scale", [0.5, 20.0])
-def test_the_optimality_conditions_hold(bins: int, branching: int, scale: float) -> None:
-    """The slope along each bin is 0 where it is positive, and at least 0 elsewhere, to 1e-9 of its largest term."""
-    generator = np.random.default_rng(bins)
-    tree = Tree.balanced(bins, branching)
-    truth = tree.totals(np.floor(generator.exponential(1, bins) ** 4))
-    variances = np.exp(generator.normal(size=len(tree)))
-    variances[generator.random(len(tree)) < 0.1] = np.inf
-    variances[tree.leaf_of_bin] = np.where(
-        np.isinf(variances[tree.leaf_of_bin]), 1.0, variances[tree.leaf_of_bin]
-    )
-    values = truth + scale * generator.laplace(size=len(tree))
-    found = nonnegative_least_squares(tree, values, variances)
-    slope, largest = slopes(tree, np.nan_to_num(values), variances, found)
-    positive = found[tree.leaf_of_bin] > 0
-    assert np.abs(slope[positive]).max(initial=0) <= 1e-9 * largest
-    assert slope[~positive].min(initial=0) >= -1e-9 * largest
-
-
-def test_with_a_known_total_all_positive_bins_have_one_slope() -> None:
-    generator = np.random.default_rng(3)
-    tree = Tree.balanced(3000, 3)
-    truth = tree.totals(np.floor(generator.exponential(1, 3000) ** 4))
-    variances = np.exp(generator.normal(size=len(tree)))
-    variances[0] = 0
-    values = truth + 5 * generator.laplace(size=len(tree))
-    values[0] = truth[0]
-    found = nonnegative_least_squares(tree, values, variances)
-    assert found[0] == truth[0]
-    slope, largest = slopes(tree, values, variances, found)
-    positive = found[tree.leaf_of_bin] > 0
-    assert np.ptp(slope[positive]) <= 1e-9 * largest
-    assert slope[~positive].min() >= slope[positive].min() - 1e-9 * largest
-    assert 0.05 < positive.mean() < 0.95
-
-
-def test_bins_that_were_not_measured_take_what_the_others_leave() -> None:
-    tree = Tree.balanced(3, 3)
-    values, variances = np.array([5.0, np.nan, 2.0, -1.0]), np.array([1.0, np.inf, 1.0, 1.0])
-    assert nonnegative_least_squares(tree, values, variances).tolist() == [5, 3, 2, 0]
-    values[0] = 1.0
-    np.testing.assert_allclose(nonnegative_least_squares(tree, values, variances), [1.5, 0, 1.5, 0])
-
-
-def test_the_nearest_tree_is_least_squares_where_nothing_is_negative() -> None:
-    generator = np.random.default_rng(1)
-    tree = Tree.balanced(100, 3)
-    values = tree.totals(np.full(100, 50.0)) + generator.normal(size=len(tree))
-    ones = np.ones(len(tree))
-    np.testing.assert_allclose(
-        nonnegative_least_squares(tree, values, ones), least_squares(tree, values, ones), rtol=1e-12
-    )
-
-
-def test_the_scale_of_counts_and_variances_does_not_matter() -> None:
-    generator = np.random.default_rng(2)
-    tree = Tree.balanced(500, 4)
-    values, ones = 10 * generator.normal(size=len(tree)), np.ones(len(tree))
-    found = nonnegative_least_squares(tree, values, ones)
-    np.testing.assert_allclose(
-        nonnegative_least_squares(tree, values * 1e9, ones * 1e-6), found * 1e9, atol=1e-2
-    )
-    np.testing.assert_allclose(
-        nonnegative_least_squares(tree, values * 1e-9, ones * 1e6), found * 1e-9, atol=1e-20
-    )
-
-
 def nearest_by_enumeration(
     best: NDArray[np.float64], variances: NDArray[np.float64], total: float
 ) -> NDArray[np.float64]:
@@ -351,113 +226,6 @@ def test_a_total_that_is_far_too_small_does_not_wipe_out_bins_that_are_surely_th
     assert found[0] <= 1000.0
 
 
-def check(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], found: IntegerTree
-) -> None:
-    assert found.values.dtype == np.int64
-    assert found.values.min() >= 0
-    np.testing.assert_array_equal(tree.totals(found.values[tree.leaf_of_bin]), found.values)
-    np.testing.assert_array_equal(found.values[variances == 0], values[variances == 0])
-    assert found.objective == pytest.approx(cost(values, variances, found.values), rel=1e-12)
-
-
-@settings(max_examples=100)
-@given(
-    seed=st.integers(0, 10**6),
-    unmeasured=st.sampled_from([0.0, 0.2, 0.4]),
-    exact=st.sampled_from([0.0, 0.3]),
-    ties=st.booleans(),
-)
-def test_no_tree_of_whole_counts_is_nearer(seed: int, unmeasured: float, exact: float, ties: bool) -> None:
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, most=5)
-    values, variances = random_measurements(generator, tree, unmeasured=unmeasured, exact=exact)
-    if dense_fit(tree, values, variances)[2].shape[1]:
-        with pytest.raises(TreeError, match="determined"):
-            best_integer_tree(tree, values, variances)
-        return
-    if ties:  # values in halves and equal variances: many trees are equally near
-        values = np.round(values) + generator.integers(0, 2, len(tree)) / 2 * (variances > 0)
-        variances = np.where((variances > 0) & np.isfinite(variances), 1.0, variances)
-    found = best_integer_tree(tree, values, variances)
-    check(tree, values, variances, found)
-    assert found.certified
-    largest = int(nonnegative_least_squares(tree, values, variances).max()) + 3
-    bins = np.indices((min(largest, 8) + 1,) * tree.bins).reshape(tree.bins, -1)
-    nodes = (coverage(tree) @ bins).T
-    nodes = nodes[(nodes == values)[:, variances == 0].all(axis=1)]
-    measured = (variances > 0) & np.isfinite(variances)
-    costs = ((nodes - values)[:, measured] ** 2 / variances[measured]).sum(axis=1)
-    best = float(costs.min(initial=np.inf))
-    assert found.objective <= best + 1e-9
-    if largest <= 8:
-        assert found.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize(("bins", "branching"), [(4096, 2), (3000, 7), (2000, 2000), (1, 2)])
-def test_no_move_improves_a_large_tree(bins: int, branching: int) -> None:
-    """Every move tried from the outside: one more, one less, and the best exchange below every node."""
-    generator = np.random.default_rng(bins)
-    tree = Tree.balanced(bins, branching)
-    truth = tree.totals(np.floor(generator.exponential(1, bins) ** 4))
-    variances = np.exp(generator.normal(size=len(tree)))
-    values = truth + 5 * generator.laplace(size=len(tree))
-    found = best_integer_tree(tree, values, variances)
-    check(tree, values, variances, found)
-    assert found.certified
-    more = (2 * (found.values - values) + 1) / variances
-    less = (1 - 2 * (found.values - values)) / variances
-    less[(tree.children == 0) & (found.values == 0)] = np.inf
-    gains, losses, exchanges = more.copy(), less.copy(), [np.inf]
-    for node in range(len(tree) - 1, -1, -1):
-        below = np.arange(tree.first_child[node], tree.first_child[node] + tree.children[node])
-        if below.size:
-            gains[node] += gains[below].min()
-            losses[node] += losses[below].min()
-        if below.size > 1:  # the two least of each are enough to avoid the same child twice
-            up, down = below[np.argsort(gains[below])[:2]], below[np.argsort(losses[below])[:2]]
-            exchanges.append(min(gains[i] + losses[j] for i in up for j in down if i != j))
-    best = min(gains[0], losses[0], *exchanges)
-    assert found.best_move == pytest.approx(best, rel=1e-9)
-    assert best > -1e-9
-
-
-def test_a_public_total_is_kept() -> None:
-    generator = np.random.default_rng(7)
-    tree = Tree.balanced(200, 3)
-    truth = tree.totals(generator.integers(0, 5, 200).astype(np.float64))
-    variances, values = np.ones(len(tree)), truth + 3 * generator.normal(size=len(tree))
-    variances[0], values[0] = 0.0, truth[0]
-    found = best_integer_tree(tree, values, variances)
-    check(tree, values, variances, found)
-    assert found.certified
-
-
-def test_without_moves_it_is_the_rounding_and_says_so() -> None:
-    generator = np.random.default_rng(1)
-    tree = Tree.balanced(4096, 2)
-    truth = tree.totals(np.floor(generator.exponential(1, 4096) ** 4))
-    values, ones = truth + 5 * generator.laplace(size=len(tree)), np.ones(len(tree))
-    rounded = best_integer_tree(tree, values, ones, most_moves=0)
-    found = best_integer_tree(tree, values, ones)
-    check(tree, values, ones, rounded)
-    real = nonnegative_least_squares(tree, values, ones)
-    assert np.abs(rounded.values - real).max() <= 1 + 1e-6
-    assert (rounded.moves, rounded.certified) == (0, False)
-    assert found.moves > 0
-    assert found.certified
-    assert rounded.best_move < 0 <= found.best_move
-    assert cost(values, ones, real) <= found.objective < rounded.objective
-
-
-def test_whole_counts_that_fit_are_left_alone() -> None:
-    tree = Tree.balanced(1000, 10)
-    truth = tree.totals(np.random.default_rng(4).integers(0, 10**9, 1000))
-    found = best_integer_tree(tree, truth.astype(np.float64), np.ones(len(tree)))
-    np.testing.assert_array_equal(found.values, truth)
-    assert (found.moves, found.objective, found.certified) == (0, 0.0, True)
-
-
 FOUR, ONES, ZEROS = Tree.balanced(4, 2), np.ones(7), np.zeros(7)
 HALF_MEASURED = np.array([1.0, 1, 1, 1, 1, np.inf, np.inf])
 
@@ -493,15 +261,9 @@ def changed(array: NDArray[np.float64], *changes: tuple[int, float]) -> NDArray[
         (partial(range_variances, FOUR, ONES, np.array([2]), np.array([1])), r"range 0 is \[2, 1\)"),
         (partial(range_variances, FOUR, ONES, np.array([2]), np.array([1, 2])), "as many starts"),
         (partial(zero_subtrees, FOUR, np.ones(4)), "one value for each of 7 nodes"),
-        (
-            partial(nonnegative_least_squares, FOUR, changed(ZEROS, (4, -1)), changed(ONES, (4, 0))),
-            r"node 4 \(bin 1\) is known to be -1",
-        ),
         (partial(divide_from_the_root, FOUR, ZEROS, np.full(7, np.inf)), "not determined"),
         (partial(divide_from_the_root, FOUR, np.array([3.0, 1, 1, 0, 1, 0, 1]), ZEROS), "known to be 3"),
         (partial(divide_from_the_root, FOUR, np.zeros((7, 2)), ONES), "one value for each"),
-        (partial(best_integer_tree, FOUR, np.full(7, 1e17), ONES), "whole counts"),
-        (partial(best_integer_tree, FOUR, np.full(7, 1.5), changed(ONES, (2, 0))), r"node 2 \(bins 2 to 3\)"),
         *(
             (
                 partial(MeanVariance, tree, WeightedRanges([0], [1], [1.0], bins), False),  # type: ignore[arg-type]

@@ -14,7 +14,6 @@ from dpopt.errors import (
     TranscriptError,
     WorkloadError,
 )
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
@@ -22,6 +21,7 @@ from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import halfspaces, release_halfspaces
 from tests.noises import NoNoise
+from tests.scripted import ScriptedNoise
 from tests.synopses.halfspaces.small_halfspaces import (
     AMPLE,
     COLUMNS,

@@ -13,7 +13,6 @@ from dpopt.accounting.accountants import Accountant, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, WorkloadError
-from dpopt.private.mechanisms.noise import ScriptedNoise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.counts_plan import noise_variance
@@ -22,6 +21,7 @@ from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.range_workload import RangeWorkload
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from tests.noises import NoNoise
+from tests.scripted import ScriptedNoise
 
 ADD_REMOVE, REPLACE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)

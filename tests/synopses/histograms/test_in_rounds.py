@@ -111,7 +111,7 @@ def test_exact_rounds_give_the_exact_cells() -> None:
 
 def test_other_estimates_models_and_options_are_refused() -> None:
     found = released(SPARSE)
-    for name in ("divided", "least-squares", "whole"):
+    for name in ("divided", "least-squares", "nonnegative", "zeroing"):
         with pytest.raises(PlanError, match="rounds"):
             found.estimate(name)
     with pytest.raises(PlanError, match="rounds"):

@@ -321,7 +321,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: planned(bits(5), 2, size=10, predicate="atleast:3"), PolynomialError, "at least 3 of 2"),
     (
-        lambda: planned(bits(5), 2, Budget(1.0, 1e-6, None, Accountant.PER_ROUND), size=10),
+        lambda: planned(bits(5), 2, Budget(1.0, 1e-6, None, Accountant.GDP), size=10),
         PlanError,
         "use 'pure' or 'zcdp'",
     ),

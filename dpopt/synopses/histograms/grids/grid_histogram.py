@@ -17,7 +17,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import TranscriptError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
 from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
-from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves, shrunken_halves
+from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.model import Model
 from dpopt.queries.ranges.bins import Bins, names_of
@@ -31,7 +31,7 @@ from dpopt.queries.ranges.grids import (
     sums_before,
     sums_of_boxes,
 )
-from dpopt.releases.plan import choice
+from dpopt.releases.plan import choice, refuse_removed
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, blocks_name
 from dpopt.synopses.histograms.histogram import CONFIDENCE, COUNTED, RangeAnswer, counted_rows, range_answers
 from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
@@ -46,8 +46,8 @@ class GridEstimate(enum.Enum):
 
     `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; cells may be negative.
 
-    `SHRUNKEN`: the whole is halved again and again, each division drawn by empirical Bayes towards an even one or an empty
-    half as far as the noisy counts ask for it; its stated errors are those of the answer itself.
+    `SHRUNKEN`: the estimate of rounds, and theirs alone: the whole is halved again and again, each division drawn by
+    empirical Bayes towards an even one or an empty half; its stated errors are those of the answer itself.
     """
 
     DIVIDED = "divided"
@@ -287,10 +287,10 @@ class GridHistogram(PlannedSynopsis):
 
     @cached_property
     def _halves(self) -> ShrunkenHalves:
-        if self.plan.rounds:
-            rounds = rounds_of(self.plan, self.plan.shape, self.noisy)
-            return halves_in_rounds(self.plan.shape, rounds, total=self.plan.size)
-        return shrunken_halves(self.counts, self.plan.part_variances)
+        if not self.plan.rounds:
+            refuse_removed("estimate", "shrunken without rounds")
+        rounds = rounds_of(self.plan, self.plan.shape, self.noisy)
+        return halves_in_rounds(self.plan.shape, rounds, total=self.plan.size)
 
     @cached_property
     def _shrunken_sums(self) -> NDArray[np.float64]:
