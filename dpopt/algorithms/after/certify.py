@@ -30,6 +30,7 @@ from dpopt.errors import DpoptError, PlanError, ProgramError, ReleaseFolderError
 from dpopt.files.codec import decode, encode
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.certificate import certify
@@ -170,6 +171,8 @@ class Certifier:
             answer = certify(problem, result)
             if answer.objective is not None and answer.objective > objective:
                 better = best = result.require_record()
+        if result.native_status == SETTLED:  # no solver was asked, and none states a bound
+            return _Found(None, None, SETTLED, better)
         reported = certify(
             problem, best, bound=result.bound
         ).reported_bound  # one that the best disproves is dropped
