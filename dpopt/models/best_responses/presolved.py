@@ -163,7 +163,23 @@ SHORTEST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Presolved:
+class Handing:
+    """What a `Solver` that hands problems on to another one has of that one."""
+
+    inner: Solver
+
+    @property
+    def name(self) -> str:
+        """Name of the inner solver."""
+        return self.inner.name
+
+    def availability(self) -> Availability:
+        """Say whether the inner solver can run."""
+        return self.inner.availability()
+
+
+@dataclass(frozen=True, slots=True)
+class Presolved(Handing):
     """A `Solver` for MaxCsp that presolves and hands what is left to another solver.
 
     Where presolve and splitting gain nothing, the other solver gets the problem as it came.
@@ -174,25 +190,14 @@ class Presolved:
         The inner solver takes no MaxCsp.
     """
 
-    inner: Solver
-
     def __post_init__(self) -> None:
         if Capability.MAX_CSP not in self.inner.capabilities:
             raise ProgramError(f"{self.inner.name} takes no MaxCsp; wrap it with accepting_max_csp")
 
     @property
-    def name(self) -> str:
-        """Name of the inner solver."""
-        return self.inner.name
-
-    @property
     def capabilities(self) -> frozenset[Capability]:
         """What the inner solver can do."""
         return self.inner.capabilities
-
-    def availability(self) -> Availability:
-        """Say whether the inner solver can run."""
-        return self.inner.availability()
 
     def solve(
         self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None

@@ -1,0 +1,204 @@
+"""Solvers that are no part of dpopt: asked with an end to the waiting, and tried before anything depends on them.
+
+A call from Python cannot be ended from outside. So such a solver works in a thread, which is left to itself where it does not
+answer; it ends with the process. One that holds the interpreter's lock meanwhile, as native code may, holds dpopt too: wrap
+an adapter of it in `InChildProcess`, whose process is killed.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from dpopt.errors import AccuracyWarning, DpoptError, ProgramError, SolverUnavailableError, warn
+from dpopt.programs.building import Builder
+from dpopt.programs.conic import Cone
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.solver import Capability, Program, Solver
+from dpopt.programs.verification import verified
+from dpopt.queries.clauses import Clauses
+from dpopt.solvers.process.child_process import InChildProcess
+from dpopt.solvers.registry import BREAKDOWNS, require_available
+
+TRIAL_SECONDS = 30.0
+"""The time limit of a solver that is tried on a tiny problem."""
+PATIENCE = 60.0
+"""Seconds that a solver from outside is waited for at least, whatever its time limit."""
+OVERRUN = 2.0
+"""Time limits that a solver from outside is waited for, where that is longer."""
+
+_Reply = queue.SimpleQueue[tuple[object, BaseException | None]]
+_Tasks = queue.SimpleQueue[tuple[Callable[[], object], _Reply]]
+_idle: list[_Tasks] = []
+_overdue: list[tuple[Solver, _Reply]] = []
+
+
+def answer(
+    solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+) -> object:
+    """Return or raise what `solve` does; without a time limit it is waited for.
+
+    Raises SolverUnavailableError: a solver from outside overruns its time limit, or is still at an earlier question.
+    """
+    inner, solve = _innermost(solver), partial(solver.solve, program, limits, hint=hint)
+    if isinstance(inner, InChildProcess) or not is_outside(inner):
+        return solve()
+    _overdue[:] = [one for one in _overdue if one[1].empty()]
+    said = f"the solver {name_of(inner)!r} did not answer"
+    if any(late is inner for late, _ in _overdue):
+        raise SolverUnavailableError(f"{said}, and is still at it")
+    wait = None if limits.seconds is None else max(PATIENCE, OVERRUN * limits.seconds)
+    tasks, reply = _idle.pop() if _idle else _worker(), _Reply()
+    tasks.put((partial(contextvars.copy_context().run, solve), reply))
+    try:
+        result, error = reply.get(timeout=wait)
+    except queue.Empty:
+        _overdue.append((inner, reply))
+        raise SolverUnavailableError(
+            f"{said} within {wait:g} s, at a limit of {limits.seconds:g} s"
+        ) from None
+    _idle.append(tasks)
+    if error is not None:
+        raise error
+    return result
+
+
+def asked(
+    solver: Solver,
+    program: Program,
+    limits: SolveLimits = NO_LIMITS,
+    *,
+    hint: Point | None = None,
+    of: str = "a problem",
+) -> SolveResult:
+    """Return a solver's result, its fields checked again: an outsider may have changed them.
+
+    Raises ProgramError: it raised or exited, or gave something else; SolverUnavailableError as `answer`. Errors of dpopt go on.
+    """
+    try:
+        found = answer(solver, program, limits, hint=hint)
+        if isinstance(found, SolveResult) and isinstance(found.termination, Termination):
+            return replace(found)
+    except (KeyboardInterrupt, DpoptError):
+        raise
+    except BaseException as error:  # exits and panics too: a run goes on without the solver
+        said = f"the solver broke down: {type(error).__name__}: {_words(error)}"
+        raise ProgramError(f"{name_of(solver)} found no answer to {of}: {said}") from error
+    raise ProgramError(
+        f"{of}: the solver {name_of(solver)} answered with {type(found).__name__}; expected SolveResult"
+    )
+
+
+def tried(solver: Solver, takes: Capability) -> Solver:
+    """Return a solver that runs here; one from outside that fails on a tiny problem of the kind that it takes is warned of.
+
+    Raises SolverUnavailableError: it cannot run here, or does not answer.
+    """
+    if not is_outside(require_available(solver)):
+        return solver
+    program, best = tiny_problem(takes)
+    where = f"it was tried on a problem of two variables ({takes.value})"
+    try:
+        result = asked(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
+        why = _wrong(program, verified(program, result), best)
+    except SolverUnavailableError as error:
+        raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
+    except DpoptError as error:
+        why = str(error)
+    if why is not None:
+        said = f"the solver {name_of(solver)!r} failed: {where}: {why}. Where it fails, dpopt's own method answers, a short "
+        warn(
+            AccuracyWarning(f"{said}local search in rounds, or nothing does; mend it, or take another solver")
+        )
+    return solver
+
+
+def tiny_clauses() -> MaxCsp:
+    """Return the tiny problem of weighted clauses."""
+    two = Clauses.conjunctions([[0, 1], [0, 1]], [[1, 2], [0, 0]], [[True, True], [True, True]])
+    return MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
+
+
+def tiny_problem(takes: Capability) -> tuple[Program, float]:
+    """Return a public problem of two variables for a solver to be tried on, and its optimum."""
+    if takes is Capability.MAX_CSP:
+        return tiny_clauses(), 2.0
+    build, whole = Builder(), takes in {Capability.MIP, Capability.WHOLE}
+    x = build.variables("x", 2, upper=4.0, objective=1.0, whole=whole)
+    build.rows("sum", 1, (0, x, 1.0), lower=3.0)
+    if takes is Capability.CONVEX_QP:
+        build.squares("near", 2, (np.arange(2), x, 1.0), targets=2.0)
+        return build.program(), 3.25
+    if takes is Capability.CONES:
+        build.cones("length", Cone.SECOND_ORDER, 1, 2, (np.arange(2), x, 1.0))
+    return build.program(), 3.0
+
+
+def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
+    """Return what is wrong with a verified answer to a tiny problem; nothing if nothing is."""
+    ended = f"it ended {result.termination.value!r}"
+    if result.objective is None:
+        return f"{ended} without a solution: {result.native_status:.200}"
+    sense = 1.0 if isinstance(program, MaxCsp) or program.maximize else -1.0
+    claims = [f"{what.replace('_', ' ')} {said:g}" for what, said in result.report.items() if what in _CLAIMS]
+    if result.bound is not None and sense * (best - result.bound) > _SLACK:
+        claims.append(f"claimed bound {result.bound:g}")
+    if result.termination is Termination.OPTIMAL and sense * (best - result.objective) > _SLACK:
+        claims.append(f"{ended} with the objective {result.objective:g}")
+    return f"{', '.join(claims)}; the optimum is {best:g}" if claims else None
+
+
+_CLAIMS, _SLACK = ("claimed_objective", "claimed_bound"), 1e-2
+
+
+def _words(error: BaseException) -> str:
+    """Return what an error says, whatever its code does."""
+    try:
+        return str(error)[:200]
+    except BREAKDOWNS:
+        return "no words"
+
+
+def name_of(solver: Solver) -> str:
+    """Return a solver's name, whatever its code does."""
+    try:
+        return str.__str__(solver.name)
+    except BREAKDOWNS:
+        return "a solver without a name"
+
+
+def is_outside(solver: Solver) -> bool:
+    """Return whether a solver, or what it wraps, is no part of dpopt."""
+    inner = _innermost(solver)
+    path = inner.adapter if isinstance(inner, InChildProcess) else type(inner).__module__
+    return not path.startswith("dpopt.")
+
+
+def _innermost(solver: Solver) -> Solver:
+    """Return the solver that those of dpopt hand a problem on to."""
+    while type(solver).__module__.startswith("dpopt.") and hasattr(solver, "inner"):
+        solver = solver.inner
+    return solver
+
+
+def _worker() -> _Tasks:
+    """Start a thread that stays for later tasks: what a solver starts may end with the thread that started it."""
+    tasks = _Tasks()
+
+    def work() -> None:
+        while True:
+            call, reply = tasks.get()
+            try:
+                reply.put((call(), None))
+            except BaseException as error:  # noqa: BLE001  # raised again where the answer is read
+                reply.put((None, error))
+
+    threading.Thread(target=work, daemon=True).start()
+    return tasks
