@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -38,6 +39,7 @@ _Reply = queue.SimpleQueue[tuple[object, BaseException | None]]
 _Tasks = queue.SimpleQueue[tuple[Callable[[], object], _Reply]]
 _idle: list[_Tasks] = []
 _overdue: list[tuple[Solver, _Reply]] = []
+_passed: deque[tuple[Solver, Capability]] = deque(maxlen=16)
 
 
 def answer(
@@ -101,7 +103,8 @@ def tried(solver: Solver, takes: Capability) -> Solver:
 
     Raises SolverUnavailableError: it cannot run here, or does not answer.
     """
-    if not is_outside(require_available(solver)):
+    inner = _innermost(require_available(solver))
+    if not is_outside(inner) or any(one is inner and kind is takes for one, kind in _passed):
         return solver
     program, best = tiny_problem(takes)
     where = f"it was tried on a problem of two variables ({takes.value})"
@@ -112,7 +115,9 @@ def tried(solver: Solver, takes: Capability) -> Solver:
         raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
     except DpoptError as error:
         why = str(error)
-    if why is not None:
+    if why is None:
+        _passed.append((inner, takes))
+    else:
         said = f"the solver {name_of(solver)!r} failed: {where}: {why}. Where it fails, dpopt's own method answers, a short "
         warn(
             AccuracyWarning(f"{said}local search in rounds, or nothing does; mend it, or take another solver")
