@@ -61,16 +61,13 @@ def linear_solvers() -> tuple[str, ...]:
     return tuple(name for name in available_solvers() if Capability.LP in get_solver(name).capabilities)
 
 
-def answered(solver: Solver, program: PointProgram, limits: SolveLimits) -> SolveResult:
-    """Return what a solver says; errors as of `dpopt.solvers.outside.asked`."""
-    return asked(solver, program, limits)
-
-
-def suggested_point(solver: Solver, model: Model) -> tuple[NDArray[np.float64] | None, SolveResult]:
+def suggested_point(
+    solver: Solver, program: PointProgram, limits: SolveLimits = _LIMITS
+) -> tuple[NDArray[np.float64] | None, SolveResult]:
     """Return the point that a solver gives, (n,), or None, and all that it says. Neither is trusted."""
-    result = answered(solver, model.program, _LIMITS)
+    result = asked(solver, program, limits)
     solution = result.solution
-    if solution is None or solution.shape != model.program.objective.shape:
+    if solution is None or solution.shape != program.objective.shape:
         return None, result
     point = np.asarray(solution, dtype=np.float64)
     return (point if np.isfinite(point).all() else None), result
@@ -150,7 +147,7 @@ Stated = tuple[Model, Basis, Callable[[NDArray[np.float64]], NDArray[np.float64]
 def answer_to(problem: Problem, stated: Stated, solver: Solver) -> SolverAnswer:
     """Return what a solver of linear programs makes of any statement of a problem, judged in exact arithmetic."""
     model, basis, read = stated
-    point, result = suggested_point(solver, model)
+    point, result = suggested_point(solver, model.program)
     said = solver.name, result.seconds, result.termination.value
     if point is None:
         return SolverAnswer(*said, None, None, Fraction(0))

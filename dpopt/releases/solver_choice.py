@@ -73,9 +73,7 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
         return
     solver = registry.get_solver(given)
     if takes not in solver.capabilities:
-        known = ((name, _loaded(name)) for name in registry.solver_names())
-        others = ", ".join(name for name, one in known if one is not None and takes in one.capabilities)
-        raise PlanError(f"{solver.name} does not take {takes.value}; {others} do")
+        raise PlanError(f"{solver.name} does not take {takes.value}; {', '.join(_with(takes))} do")
     tried(solver, takes)
 
 
@@ -105,9 +103,8 @@ def solver_with_duals(name: str | None) -> Solver:
     if name is not None:
         solver = registry.get_solver(name)
         if not gives_duals(solver):
-            raise PlanError(
-                f"{solver.name} gives no dual values of linear programs; one of {', '.join(_with_duals())} does"
-            )
+            others = ", ".join(_with(Capability.LP, Capability.DUALS))
+            raise PlanError(f"{solver.name} gives no dual values of linear programs; one of {others} does")
         return registry.require_available(solver)
     for candidate in dict.fromkeys((*FIRST_FOR_DUALS, *registry.solver_names())):
         found = _loaded(candidate)
@@ -123,9 +120,9 @@ def gives_duals(solver: Solver) -> bool:
     return {Capability.LP, Capability.DUALS} <= solver.capabilities
 
 
-def _with_duals() -> list[str]:
-    known = {name: _loaded(name) for name in registry.solver_names()}
-    return [name for name, solver in known.items() if solver is not None and gives_duals(solver)]
+def _with(*needed: Capability) -> list[str]:
+    known = ((name, _loaded(name)) for name in registry.solver_names())
+    return [name for name, one in known if one is not None and one.capabilities.issuperset(needed)]
 
 
 def _loaded(name: str) -> Solver | None:

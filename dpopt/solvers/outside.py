@@ -1,13 +1,13 @@
 """Solvers that are no part of dpopt: asked with an end to the waiting, and tried before anything depends on them.
 
-A call from Python cannot be ended from outside. So such a solver works in a thread, which is left to itself where it does not
-answer; it ends with the process. One that holds the interpreter's lock meanwhile, as native code may, holds dpopt too: wrap
-an adapter of it in `InChildProcess`, whose process is killed.
+A call from Python cannot be ended. So such a solver works in a thread, which is left to itself where it does not answer. Native
+code that holds the interpreter's lock holds dpopt too: wrap an adapter in `InChildProcess`, whose process is killed.
 """
 
 from __future__ import annotations
 
 import contextvars
+import os
 import queue
 import threading
 from collections import deque
@@ -30,16 +30,16 @@ from dpopt.solvers.registry import BREAKDOWNS, require_available
 
 TRIAL_SECONDS = 30.0
 """The time limit of a solver that is tried on a tiny problem."""
-PATIENCE = 60.0
-"""Seconds that a solver from outside is waited for at least, whatever its time limit."""
-OVERRUN = 2.0
-"""Time limits that a solver from outside is waited for, where that is longer."""
+PATIENCE, OVERRUN = 60.0, 2.0
+"""Seconds, and time limits, that a solver from outside is waited for: what is longer."""
 
 _Reply = queue.SimpleQueue[tuple[object, BaseException | None]]
 _Tasks = queue.SimpleQueue[tuple[Callable[[], object], _Reply]]
 _idle: list[_Tasks] = []
 _overdue: list[tuple[Solver, _Reply]] = []
 _passed: deque[tuple[Solver, Capability]] = deque(maxlen=16)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # threads stay behind
 
 
 def answer(
@@ -49,23 +49,26 @@ def answer(
 
     Raises SolverUnavailableError: a solver from outside overruns its time limit, or is still at an earlier question.
     """
-    inner, solve = _innermost(solver), partial(solver.solve, program, limits, hint=hint)
-    if isinstance(inner, InChildProcess) or not is_outside(inner):
+    inner, solve = _outsider(solver), partial(solver.solve, program, limits, hint=hint)
+    if inner is None or isinstance(inner, InChildProcess):
         return solve()
     _overdue[:] = [one for one in _overdue if one[1].empty()]
     said = f"the solver {name_of(inner)!r} did not answer"
     if any(late is inner for late, _ in _overdue):
         raise SolverUnavailableError(f"{said}, and is still at it")
     wait = None if limits.seconds is None else max(PATIENCE, OVERRUN * limits.seconds)
-    tasks, reply = _idle.pop() if _idle else _worker(), _Reply()
+    try:
+        tasks, reply = _idle.pop(), _Reply()
+    except IndexError:
+        tasks, reply = _Tasks(), _Reply()
+        threading.Thread(target=_work, args=(tasks,), daemon=True).start()
     tasks.put((partial(contextvars.copy_context().run, solve), reply))
     try:
         result, error = reply.get(timeout=wait)
     except queue.Empty:
         _overdue.append((inner, reply))
-        raise SolverUnavailableError(
-            f"{said} within {wait:g} s, at a limit of {limits.seconds:g} s"
-        ) from None
+        said += f" within {wait:g} s, at a limit of {limits.seconds:g} s"
+        raise SolverUnavailableError(said) from None
     _idle.append(tasks)
     if error is not None:
         raise error
@@ -73,29 +76,20 @@ def answer(
 
 
 def asked(
-    solver: Solver,
-    program: Program,
-    limits: SolveLimits = NO_LIMITS,
-    *,
-    hint: Point | None = None,
-    of: str = "a problem",
+    solver: Solver, program: Program, limits: SolveLimits, *, hint: Point | None = None, of: str = "a problem"
 ) -> SolveResult:
-    """Return a solver's result, its fields checked again: an outsider may have changed them.
-
-    Raises ProgramError: it raised or exited, or gave something else; SolverUnavailableError as `answer`. Errors of dpopt go on.
-    """
+    """Return a solver's result, its fields checked again; raises ProgramError for whatever else it does, or as `answer`."""
     try:
         found = answer(solver, program, limits, hint=hint)
         if isinstance(found, SolveResult) and isinstance(found.termination, Termination):
             return replace(found)
+        said = f"the solver {name_of(solver)} answered with {type(found).__name__}; expected SolveResult"
     except (KeyboardInterrupt, DpoptError):
         raise
     except BaseException as error:  # exits and panics too: a run goes on without the solver
-        said = f"the solver broke down: {type(error).__name__}: {_words(error)}"
+        said = f"the solver broke down: {type(error).__name__}: {words_of(error):.200}"
         raise ProgramError(f"{name_of(solver)} found no answer to {of}: {said}") from error
-    raise ProgramError(
-        f"{of}: the solver {name_of(solver)} answered with {type(found).__name__}; expected SolveResult"
-    )
+    raise ProgramError(f"{of}: {said}")
 
 
 def tried(solver: Solver, takes: Capability) -> Solver:
@@ -103,11 +97,13 @@ def tried(solver: Solver, takes: Capability) -> Solver:
 
     Raises SolverUnavailableError: it cannot run here, or does not answer.
     """
-    inner = _innermost(require_available(solver))
-    if not is_outside(inner) or any(one is inner and kind is takes for one, kind in _passed):
+    inner = _outsider(require_available(solver))
+    if inner is None or any(one is inner and kind is takes for one, kind in _passed):
         return solver
-    program, best = tiny_problem(takes)
-    where = f"it was tried on a problem of two variables ({takes.value})"
+    (program, best), where = (
+        tiny_problem(takes),
+        f"it was tried on a problem of two variables ({takes.value})",
+    )
     try:
         result = asked(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
         why = _wrong(program, verified(program, result), best)
@@ -118,10 +114,8 @@ def tried(solver: Solver, takes: Capability) -> Solver:
     if why is None:
         _passed.append((inner, takes))
     else:
-        said = f"the solver {name_of(solver)!r} failed: {where}: {why}. Where it fails, dpopt's own method answers, a short "
-        warn(
-            AccuracyWarning(f"{said}local search in rounds, or nothing does; mend it, or take another solver")
-        )
+        said = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one: where it fails, a method "
+        warn(AccuracyWarning(f"{said}of dpopt's own answers, in rounds a short local search, or none does"))
     return solver
 
 
@@ -148,25 +142,23 @@ def tiny_problem(takes: Capability) -> tuple[Program, float]:
 
 def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
     """Return what is wrong with a verified answer to a tiny problem; nothing if nothing is."""
-    ended = f"it ended {result.termination.value!r}"
     if result.objective is None:
-        return f"{ended} without a solution: {result.native_status:.200}"
-    sense = 1.0 if isinstance(program, MaxCsp) or program.maximize else -1.0
-    claims = [f"{what.replace('_', ' ')} {said:g}" for what, said in result.report.items() if what in _CLAIMS]
-    if result.bound is not None and sense * (best - result.bound) > _SLACK:
-        claims.append(f"claimed bound {result.bound:g}")
-    if result.termination is Termination.OPTIMAL and sense * (best - result.objective) > _SLACK:
-        claims.append(f"{ended} with the objective {result.objective:g}")
-    return f"{', '.join(claims)}; the optimum is {best:g}" if claims else None
+        return f"it ended {result.termination.value!r} without a solution: {result.native_status:.200}"
+    sense = 1.0 if isinstance(program, MaxCsp) else -1.0
+    stated = {"bound": result.bound}
+    if result.termination is Termination.OPTIMAL:
+        stated["optimum"] = result.objective
+    claims = {
+        what: said for what, said in stated.items() if said is not None and sense * (best - said) > 1e-2
+    }
+    claims |= {what: said for what, said in result.report.items() if what.startswith("claimed_")}
+    return f"it states the {claims}; the optimum is {best:g}".replace("_", " ") if claims else None
 
 
-_CLAIMS, _SLACK = ("claimed_objective", "claimed_bound"), 1e-2
-
-
-def _words(error: BaseException) -> str:
-    """Return what an error says, whatever its code does."""
+def words_of(error: BaseException) -> str:
+    """Return what an error says; those of a class from outside may raise themselves."""
     try:
-        return str(error)[:200]
+        return str(error)
     except BREAKDOWNS:
         return "no words"
 
@@ -179,31 +171,19 @@ def name_of(solver: Solver) -> str:
         return "a solver without a name"
 
 
-def is_outside(solver: Solver) -> bool:
-    """Return whether a solver, or what it wraps, is no part of dpopt."""
-    inner = _innermost(solver)
-    path = inner.adapter if isinstance(inner, InChildProcess) else type(inner).__module__
-    return not path.startswith("dpopt.")
-
-
-def _innermost(solver: Solver) -> Solver:
-    """Return the solver that those of dpopt hand a problem on to."""
+def _outsider(solver: Solver) -> Solver | None:
+    """Return the solver from outside that gets a problem in the end; None where that is a part of dpopt."""
     while type(solver).__module__.startswith("dpopt.") and hasattr(solver, "inner"):
         solver = solver.inner
-    return solver
+    path = solver.adapter if isinstance(solver, InChildProcess) else type(solver).__module__
+    return None if path.startswith("dpopt.") else solver
 
 
-def _worker() -> _Tasks:
-    """Start a thread that stays for later tasks: what a solver starts may end with the thread that started it."""
-    tasks = _Tasks()
-
-    def work() -> None:
-        while True:
-            call, reply = tasks.get()
-            try:
-                reply.put((call(), None))
-            except BaseException as error:  # noqa: BLE001  # raised again where the answer is read
-                reply.put((None, error))
-
-    threading.Thread(target=work, daemon=True).start()
-    return tasks
+def _work(tasks: _Tasks) -> None:
+    """Do one task after the other: what a solver starts may end with the thread that started it."""
+    while True:
+        call, reply = tasks.get()
+        try:
+            reply.put((call(), None))
+        except BaseException as error:  # noqa: BLE001  # raised again where the answer is read
+            reply.put((None, error))

@@ -146,17 +146,13 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
     SolverUnavailableError
         No solver has this name, or the entry point of an outside solver cannot be loaded.
     PlanError
-        The object is no solver.
+        What is given is no solver.
     """
     if not isinstance(name_or_solver, str):
-        if not (
-            isinstance(getattr(name_or_solver, "name", None), str)
-            and isinstance(getattr(name_or_solver, "capabilities", None), AbstractSet)
-        ):
-            raise PlanError(
-                "a solver of your own has a name, which is a text, and a set of capabilities; found a "
-                f"{type(name_or_solver).__name__} without them"
-            )
+        name, able = (getattr(name_or_solver, one, None) for one in ("name", "capabilities"))
+        if not isinstance(name, str) or not isinstance(able, AbstractSet):
+            said = "a solver of your own has a name, which is a text, and a set of capabilities"
+            raise PlanError(f"{said}; found a {type(name_or_solver).__name__} without them")
         return name_or_solver
     remove_left_folders()
     return _named(DEFAULT if name_or_solver == AUTO else name_or_solver)

@@ -235,12 +235,9 @@ def dualquery_sections(job: Job, rounds: Sequence[Round]) -> dict[str, Any]:
 
 
 def gaps_of(done: Round) -> RoundGaps:
-    """Return the gaps that a round's own certificate gives; two records never differ by more than the draws.
-
-    Where presolve settled a round, no solver was asked: none reported the bound on file.
-    """
+    """Return the gaps that a round's own certificate gives; two records never differ by more than the draws."""
     proven = done.certificate.proven_gap
-    reported = None if done.solver == SETTLED else done.certificate.reported_gap
+    reported = None if done.solver == SETTLED else done.certificate.reported_gap  # then none was asked
     return RoundGaps(done.sampled.charge.count if proven is None else proven, reported)
 
 

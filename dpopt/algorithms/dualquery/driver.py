@@ -88,8 +88,8 @@ class BestResponder:
         try:
             result = asked(self.solver, problem, limits, hint=hint)
         except DpoptError as error:  # the draw is spent, so no error of a solver may end the run
-            failed, name = Termination.FAILED, name_of(self.solver)
-            result = SolveResult(failed, solver=name, native_status=f"{type(error).__name__}: {error}")
+            said = f"{type(error).__name__}: {error}"
+            result = SolveResult(Termination.FAILED, solver=name_of(self.solver), native_status=said)
         solve_seconds = time.perf_counter() - begun  # by our own clock, not by the solver's word
         record, fallback = read_record(problem, result)
         by = SETTLED if result.native_status == SETTLED else f"{result.solver} {result.version}"

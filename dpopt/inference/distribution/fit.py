@@ -25,8 +25,7 @@ from dpopt.queries.marginal_set import MarginalSet
 
 _ROWS_APART = 2
 _LARGE = 2**17
-_GONE = 1e-120
-"""Mass of a part that counts as none: what noise beyond all probability leaves of it."""
+_GONE = 1e-120  # what noise beyond all probability leaves of a part counts as none
 
 
 @dataclass(slots=True, eq=False)

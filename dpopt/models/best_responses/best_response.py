@@ -69,7 +69,7 @@ def round_program(
     return MaxCsp(sizes, workload.take(sampled.queries), sampled.counts, rules)
 
 
-_HOW = re.compile(r"(?:the solver broke down: |: the solver .+ answered with )(\w+)|(did not answer)")
+_HOW = re.compile(r"(?<=broke down: )\w+|(?<=answered with )\w+|did not answer|^\w+Error(?=: )")
 
 
 def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32] | None, str | None]:
@@ -90,9 +90,9 @@ def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32]
         Set if and only if there is no record.
     """
     if result.solution is None:
-        how = _HOW.search(result.native_status)  # no text of an error: what is published has no paths
+        how = _HOW.findall(result.native_status)  # no text of an error: what is published has no paths
         said = f"{result.solver} ended '{result.termination.value}' without a solution"
-        return None, said if how is None else f"{said} ({how[1] or how[2]})"
+        return None, f"{said} ({how[-1]})" if how else said
     codes = result.solution
     if codes.shape != problem.sizes.shape or codes.dtype != np.dtype(np.int32):
         return None, f"{result.solver} gave an answer of the wrong shape or type"
