@@ -151,9 +151,8 @@ class _Posed:
         if isinstance(contestant.inner, ClosedForm):
             self.model.solve(contestant.label)
             return
-        tiny, _ = tiny_problem(
-            Capability.LP if Capability.LP in contestant.inner.capabilities else Capability.MIP
-        )
+        able = contestant.inner.capabilities
+        tiny, _ = tiny_problem(Capability.LP if Capability.LP in able else Capability.MIP)
         answer(contestant.inner, tiny, replace(limits, seconds=TRIAL_SECONDS, work=None))
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
@@ -188,8 +187,7 @@ class _Posed:
         return float(certificate.proven_bound), f"weak duality{of}, multipliers of {found.result.solver}"
 
 
-Problem = _Weighted | _Posed
-"""A problem as a comparison needs it: handed out as a copy, which solvers may write to; solved; assessed outside the solver."""
+Problem = _Weighted | _Posed  # handed out as a copy, which solvers may write to
 
 
 def posed(problem: MaxCsp | Model) -> Problem:

@@ -46,7 +46,7 @@ def solver_and_formulation(
     or it is no solver.
     """
     name, colon, formulation = given.strip().partition(":") if isinstance(given, str) else (given, "", "")
-    solver = (solver_named or registry.get_solver)(name)
+    solver = solver_named(name) if solver_named and isinstance(name, str) else registry.get_solver(name)
     if Capability.MAX_CSP in solver.capabilities:
         if colon:
             raise PlanError(f"{name} takes weighted clauses as they are; leave ':{formulation}' out")

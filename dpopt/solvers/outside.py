@@ -144,15 +144,15 @@ def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
     """Return what is wrong with a verified answer to a tiny problem; nothing if nothing is."""
     if result.objective is None:
         return f"it ended {result.termination.value!r} without a solution: {result.native_status:.200}"
-    sense = 1.0 if isinstance(program, MaxCsp) else -1.0
-    stated = {"bound": result.bound}
-    if result.termination is Termination.OPTIMAL:
-        stated["optimum"] = result.objective
-    claims = {
-        what: said for what, said in stated.items() if said is not None and sense * (best - said) > 1e-2
-    }
-    claims |= {what: said for what, said in result.report.items() if what.startswith("claimed_")}
-    return f"it states the {claims}; the optimum is {best:g}".replace("_", " ") if claims else None
+    sense, optimal = 1.0 if isinstance(program, MaxCsp) else -1.0, result.termination is Termination.OPTIMAL
+    stated = {"bound": result.bound, "optimum": result.objective if optimal else None}
+    wrong = [
+        f"{what} {said:g}"
+        for what, said in stated.items()
+        if said is not None and sense * (best - said) > 1e-2
+    ]
+    wrong += [f"{what} {said}" for what, said in result.report.items() if what.startswith("claimed_")]
+    return f"it states the {', '.join(wrong)}; the optimum is {best:g}" if wrong else None
 
 
 def words_of(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from dpopt.models.histograms.isotonic_regression import isotonic_regression
 from dpopt.polynomials import Target, best_polynomial, least_coefficients, least_degree
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import SolveLimits, SolveResult, Termination
+from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.releases.solver_choice import require_solver
 from dpopt.solvers import get_solver, outside
@@ -56,17 +56,16 @@ def hangs(program: Program) -> object:
     return None
 
 
-def claims(
-    number: float, objective: float | None = None, bound: float | None = None
-) -> Callable[[Program], object]:
+def claims(number: float) -> Callable[[Program], object]:
     """Return a solver's act: the same number everywhere, called optimal."""
 
     def act(program: Program) -> SolveResult:
-        clauses = isinstance(program, MaxCsp)
-        size = program.sizes.size if isinstance(program, MaxCsp) else program.number_of_variables
-        point = np.full(size, number, dtype=np.int32 if clauses and np.isfinite(number) else np.float64)
-        found = 1.0 if objective is None else objective
-        return SolveResult(Termination.OPTIMAL, None, point, found, bound, "mine")
+        point: Point = np.full(
+            program.objective.shape if not isinstance(program, MaxCsp) else program.sizes.shape, number
+        )
+        if isinstance(program, MaxCsp) and np.isfinite(number):
+            point = point.astype(np.int32)
+        return SolveResult(Termination.OPTIMAL, None, point, 1.0, None, "mine")
 
     return act
 
@@ -94,9 +93,9 @@ FAILS: dict[str, tuple[Callable[[Program], object], str]] = {
     "gives no number": (claims(np.nan), "the answer was refused"),
     "breaks the constraints": (
         claims(-1),
-        "the answer was refused|without a solution|the optimum is",
+        "the answer was refused",
     ),
-    "states a false bound": (states_a_false_bound, "bound': "),
+    "states a false bound": (states_a_false_bound, "bound "),
 }
 
 
@@ -220,7 +219,7 @@ TABLE = pd.DataFrame(
 EDGES = pd.DataFrame({"from": [0, 0, 0, 1, 1, 2, 5], "to": [1, 2, 3, 2, 3, 3, 6]})
 
 
-def played(algorithm: Any, **more: Any) -> Callable[[Any], object]:
+def played(algorithm: Any, **more: Any) -> Callable[[Any], dpopt.SyntheticRelease]:
     return lambda solver: dpopt.release(
         TABLE, SCHEMA, "marginals:2", algorithm=algorithm(solver=solver, **more), epsilon=1, delta=1e-6, n0=54,
         predict=False,
@@ -247,7 +246,7 @@ DOORS: dict[str, Callable[[Any], object]] = {
     ),
     "reweight": lambda solver: dpopt.reweight_release(
         played(dpopt.DualQuery, rounds=2)("auto"), solver=solver
-    ),  # type: ignore[arg-type]
+    ),
     "histogram": lambda solver: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1, solver=solver),
     "grid": lambda solver: dpopt.grid(
         TABLE, SCHEMA, ("age", "smoker"), ordered=True, epsilon=1, solver=solver

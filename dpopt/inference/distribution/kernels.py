@@ -193,9 +193,6 @@ def _share(free: float, bound: float, weight: float) -> float:
     return float(u / weight)
 
 
-LEAST = 1e-100
-
-
 @kernel
 def centre(multipliers: Floats) -> float:
     """Return what to take from multipliers (c,), so that their powers are numbers; 0 where they are."""
@@ -209,7 +206,7 @@ def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, sha
 
     Share s_c is lambda base[c] where that lies in [lower[c], upper[c]]; else it is pulled towards the nearer bound b,
     ln(s_c) = ln(lambda base[c]) + weight (b - s_c). Every share grows with lambda; they sum to 1. Newton's method on the sum,
-    kept within a bracket. No share is below `LEAST`, whatever is asked.
+    kept within a bracket. No share is below 1e-100, whatever is asked.
     """
     logs, farthest = np.empty(base.size), 1e30
     for c in range(base.size):
@@ -231,7 +228,7 @@ def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, sha
                 slope += share / (1.0 + weight * share)
             else:
                 slope += share
-            shares[c] = max(share, LEAST)
+            shares[c] = max(share, 1e-100)
             total += shares[c]
         if abs(total - 1.0) <= 1e-13:
             break

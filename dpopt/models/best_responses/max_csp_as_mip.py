@@ -244,7 +244,7 @@ class AsMip(Handing):
         ):  # an infeasible start helps no solver
             start = point_from_record(problem, reduction.shrink(), self.formulation)
         limits = replace(limits, gap=max(limits.gap or 0.0, WHOLE_GAP))
-        answer = self.inner.solve(max_csp_as_mip(problem, self.formulation), limits, hint=start)
+        answer = self.handed(max_csp_as_mip(problem, self.formulation), limits, start)
         seconds = time.perf_counter() - started
         if answer.solution is None:
             return replace(answer, seconds=seconds)

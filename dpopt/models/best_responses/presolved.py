@@ -177,6 +177,13 @@ class Handing:
         """Say whether the inner solver can run."""
         return self.inner.availability()
 
+    def handed(self, program: Program, limits: SolveLimits, hint: Point | None) -> SolveResult:
+        """Return what the inner solver answers; raises ProgramError if that is no result."""
+        found: object = self.inner.solve(program, limits, hint=hint)
+        if not isinstance(found, SolveResult):
+            raise ProgramError(f"the solver {self.name} answered with {type(found).__name__}")
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Presolved(Handing):
@@ -223,7 +230,7 @@ class Presolved(Handing):
         problem = smaller.reduction.problem
         parts = components(problem) if problem.sizes.size else ()
         if not smaller.gained and len(parts) == 1:
-            return self.inner.solve(program, limits, hint=hint)
+            return self.handed(program, limits, hint)
         solved = self._solve(parts, smaller.reduction.shrink(), limits, started, hinted=hint is not None)
         return verified(program, combined(solved, smaller, self.name, time.perf_counter() - started))
 
@@ -254,7 +261,7 @@ class Presolved(Handing):
             else:
                 began = time.perf_counter() - started
                 share = clauses[number] / sum(clauses), clauses[number] / sum(clauses[number:])
-                result = self.inner.solve(part.problem, _shared(limits, *share, began), hint=hint)
+                result = self.handed(part.problem, _shared(limits, *share, began), hint)
                 interrupted = result.limit is Limit.INTERRUPTED
                 solved.append(solved_part(part, result, hint, began))
         return solved
