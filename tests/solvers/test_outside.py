@@ -60,9 +60,8 @@ def claims(number: float) -> Callable[[Program], object]:
     """Return a solver's act: the same number everywhere, called optimal."""
 
     def act(program: Program) -> SolveResult:
-        point: Point = np.full(
-            program.objective.shape if not isinstance(program, MaxCsp) else program.sizes.shape, number
-        )
+        size = program.sizes.size if isinstance(program, MaxCsp) else program.number_of_variables
+        point: Point = np.full(size, float(number))
         if isinstance(program, MaxCsp) and np.isfinite(number):
             point = point.astype(np.int32)
         return SolveResult(Termination.OPTIMAL, None, point, 1.0, None, "mine")
