@@ -16,6 +16,9 @@ import pandas as pd
 import pytest
 
 import dpopt
+from dpopt.comparison import problems
+from dpopt.comparison.compare import run
+from dpopt.comparison.parts import Case, Contestant
 from dpopt.errors import AccuracyWarning, PlanError, ProgramError, SolverUnavailableError
 from dpopt.models.histograms.isotonic_regression import isotonic_regression
 from dpopt.polynomials import Target, best_polynomial, least_coefficients, least_degree
@@ -25,7 +28,7 @@ from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.releases.solver_choice import require_solver
 from dpopt.solvers import get_solver, outside
-from dpopt.solvers.outside import answer, tiny_problem, tried
+from dpopt.solvers.outside import answer, tiny_clauses, tiny_problem, tried
 from tests.own_solvers import EVERYTHING, Mine, OwnSolver, raising
 
 KINDS = {
@@ -43,7 +46,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Wait for a fifth of a second, and let what hangs end with the test."""
     over.clear()
     monkeypatch.setattr(outside, "PATIENCE", 0.2)
-    monkeypatch.setattr(outside, "TRIAL_SECONDS", 0.01)
+    for module in (outside, problems):
+        monkeypatch.setattr(module, "TRIAL_SECONDS", 0.01)
     yield
     over.set()
 
@@ -157,9 +161,13 @@ def test_a_solver_that_overran_is_not_asked_until_it_is_back(short: None) -> Non
     pytest.fail("it is back, and not asked")
 
 
-def test_what_hangs_in_a_round_costs_its_record_only(short: None, tmp_path: Path) -> None:
+def test_what_hangs_in_a_round_costs_its_record_only(
+    short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It answers the trial, and then no more: one wait, and the fallback answers all rounds."""
     local, solved = get_solver("local-search"), []
+    local.solve(tiny_clauses())  # compiled, which takes longer than the wait
+    monkeypatch.setattr(outside, "PATIENCE", 2.0)
 
     def act(program: Program) -> object:
         solved.append(program)
@@ -183,6 +191,15 @@ def test_what_hangs_in_a_round_costs_its_record_only(short: None, tmp_path: Path
         "mine ended 'failed' without a solution (did not answer)"
     ]
     assert "did not answer" in (tmp_path / "r" / "README.txt").read_text()
+
+
+@pytest.mark.parametrize("models", [False, True])
+def test_a_comparison_goes_on_without_a_solver_that_hangs(models: bool, short: None) -> None:
+    problem = isotonic_regression([2.0, 1.0]) if models else tiny_clauses()
+    contestant = Contestant("mine", Mine(hangs))
+    row = run(Case("one", problem), contestant, SolveLimits(seconds=0.01))
+    assert (row.status, row.value) == ("refused", None)
+    assert "did not answer within 0.2 s" in row.detail
 
 
 def test_what_is_read_from_a_solver_is_the_solver_s_own_interruption() -> None:
