@@ -71,6 +71,7 @@ def answer(
         raise SolverUnavailableError(said) from None
     _idle.append(tasks)
     if error is not None:
+        error.add_note("raised by the solver")
         raise error
     return result
 
@@ -93,10 +94,7 @@ def asked(
 
 
 def tried(solver: Solver, takes: Capability) -> Solver:
-    """Return a solver that runs here; one from outside that fails on a tiny problem of the kind that it takes is warned of.
-
-    Raises SolverUnavailableError: it cannot run here, or does not answer.
-    """
+    """Return the solver, tried if it is from outside; raises SolverUnavailableError where it cannot run, or does not answer."""
     inner = _outsider(require_available(solver))
     if inner is None or any(one is inner and kind is takes for one, kind in _passed):
         return solver
@@ -109,8 +107,10 @@ def tried(solver: Solver, takes: Capability) -> Solver:
         why = _wrong(program, verified(program, result), best)
     except SolverUnavailableError as error:
         raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
-    except DpoptError as error:
-        why = str(error)
+    except (DpoptError, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and not hasattr(error, "__notes__"):
+            raise  # the user's word, which no thread of a solver hears
+        why = str(error) or "it was interrupted"
     if why is None:
         _passed.append((inner, takes))
     else:

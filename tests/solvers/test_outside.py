@@ -84,6 +84,7 @@ def states_a_false_bound(program: Program) -> SolveResult:
 FAILS: dict[str, tuple[Callable[[Program], object], str]] = {
     "raises": (raising(TypeError("my bug")), "the solver broke down: TypeError: my bug"),
     "exits": (raising(SystemExit(3)), "the solver broke down: SystemExit: 3"),
+    "is interrupted": (raising(KeyboardInterrupt()), "it was interrupted"),
     "answers with nothing": (lambda program: None, "answered with NoneType"),
     "gives up": (
         lambda program: SolveResult(Termination.FAILED, solver="mine"),
@@ -205,6 +206,15 @@ def test_a_comparison_goes_on_without_a_solver_that_hangs(models: bool, short: N
 def test_what_is_read_from_a_solver_is_the_solver_s_own_interruption() -> None:
     with pytest.raises(KeyboardInterrupt):
         answer(Mine(raising(KeyboardInterrupt())), tiny_problem(Capability.LP)[0])
+
+
+def test_the_user_s_interruption_ends_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(outside, "answer", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        tried(Mine(hangs), Capability.LP)
 
 
 def test_a_thread_serves_a_solver_again_and_the_context_goes_with_it() -> None:
