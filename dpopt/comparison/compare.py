@@ -28,6 +28,7 @@ from dpopt.programs.certificate import rounded_down
 from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Solver
 from dpopt.releases.solver_choice import solver_and_formulation
+from dpopt.solvers.outside import words_of
 from dpopt.solvers.registry import BREAKDOWNS
 
 
@@ -134,9 +135,9 @@ def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
         try:
             return _run(nothing, posed(case.problem), contestant, limits)
         except DpoptError as error:
-            return replace(nothing, detail=_words(error))
+            return replace(nothing, detail=words_of(error))
         except BREAKDOWNS as error:  # a solver from outside may raise anything; the others go on
-            detail = f"raised {type(error).__name__}: {_words(error)}"[:300]
+            detail = f"raised {type(error).__name__}: {words_of(error)}"[:300]
             return replace(nothing, status="failed", detail=detail)
         finally:
             with contextlib.suppress(*BREAKDOWNS):
@@ -160,14 +161,6 @@ def _run(nothing: Row, problem: Problem, contestant: Contestant, limits: SolveLi
     if handed.fingerprint() != problem.fingerprint():
         return replace(nothing, status="failed", detail="wrote to the arrays of the problem it was handed")
     return row
-
-
-def _words(error: BaseException) -> str:
-    """Return the words of an error; those of a class from outside may raise themselves."""
-    try:
-        return str(error)
-    except BREAKDOWNS:
-        return "no words"
 
 
 def _close(contestant: Contestant) -> None:

@@ -6,20 +6,20 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast
 
 from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
 from dpopt.models.model import CLOSED_FORM, Model
-from dpopt.programs.building import Builder
 from dpopt.programs.certificate import certify, certify_point
 from dpopt.programs.duality import linear_relaxation
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, why_refused
-from dpopt.releases.solver_choice import TRIAL_SECONDS, formulation_named, solver_with_duals, tiny_problem
+from dpopt.releases.solver_choice import formulation_named, solver_with_duals
+from dpopt.solvers.outside import TRIAL_SECONDS, answer, tiny_clauses, tiny_problem
 from dpopt.solvers.registry import BREAKDOWNS
 
 if TYPE_CHECKING:
@@ -48,52 +48,6 @@ class Assessed:
     violation: float | None = None
 
 
-class Problem(Protocol):
-    """A problem as a comparison needs it."""
-
-    @property
-    def maximize(self) -> bool:
-        """Direction of the objective."""
-        ...
-
-    @property
-    def whole(self) -> bool:
-        """Whether every objective is a whole number, and computed without rounding."""
-        ...
-
-    def size(self) -> Mapping[str, int]:
-        """Return how large the problem is, by words."""
-        ...
-
-    def handed(self) -> Problem:
-        """Return a copy, which solvers may write to."""
-        ...
-
-    def fingerprint(self) -> str:
-        """Return a fingerprint of the arrays."""
-        ...
-
-    def why_refused(self, contestant: Contestant) -> str | None:
-        """Return why a contestant cannot take the problem; raises as `Contestant.solver`."""
-        ...
-
-    def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
-        """Let a solver load its library: it solves a tiny problem of the same kind."""
-        ...
-
-    def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
-        """Let a contestant solve the problem."""
-        ...
-
-    def assess(self, result: SolveResult) -> Assessed:
-        """Return what an answer with a solution is worth."""
-        ...
-
-    def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
-        """Return a bound that is proven here, and the argument in words."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ClosedForm:
     """Stands for the closed form of a model where a solver is expected; it runs in this process."""
@@ -110,11 +64,6 @@ class ClosedForm:
     ) -> SolveResult:
         """Raise ProgramError: a closed form belongs to a model, and takes no other program."""
         raise ProgramError(f"{self.name} solves models only; give one with --model")
-
-
-def posed(problem: MaxCsp | Model) -> Problem:
-    """Return a problem as a comparison needs it."""
-    return _Weighted(problem) if isinstance(problem, MaxCsp) else _Posed(problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +88,12 @@ class _Weighted:
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
         """Solve a problem of two attributes: by the solver itself, as presolve would settle it, and nothing would be loaded."""
-        tiny = tiny_problem()
-        program = tiny if contestant.formulation is None else max_csp_as_mip(tiny, contestant.formulation)
-        contestant.inner.solve(program, replace(limits, seconds=TRIAL_SECONDS, work=None))
+        tiny, formulation = tiny_clauses(), contestant.formulation
+        program = tiny if formulation is None else max_csp_as_mip(tiny, formulation)
+        answer(contestant.inner, program, replace(limits, seconds=TRIAL_SECONDS, work=None))
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
-        return contestant.solver().solve(self.problem, limits)
+        return cast("SolveResult", answer(contestant.solver(), self.problem, limits))
 
     def assess(self, result: SolveResult) -> Assessed:
         certificate = certify(self.problem, result)
@@ -202,12 +151,9 @@ class _Posed:
         if isinstance(contestant.inner, ClosedForm):
             self.model.solve(contestant.label)
             return
-        build = Builder(maximize=True)
-        x = build.variables(
-            "x", 1, upper=2, objective=1, whole=Capability.LP not in contestant.inner.capabilities
-        )
-        build.rows("one", 1, (0, x, 1), upper=1)
-        contestant.inner.solve(build.program(), replace(limits, seconds=TRIAL_SECONDS, work=None))
+        able = contestant.inner.capabilities
+        tiny, _ = tiny_problem(Capability.LP if Capability.LP in able else Capability.MIP)
+        answer(contestant.inner, tiny, replace(limits, seconds=TRIAL_SECONDS, work=None))
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
         own = isinstance(contestant.inner, ClosedForm)
@@ -239,3 +185,11 @@ class _Posed:
         if certificate is None or certificate.proven_bound is None:
             return None, f"no bound: {found.result.solver} gave no duals that prove one"
         return float(certificate.proven_bound), f"weak duality{of}, multipliers of {found.result.solver}"
+
+
+Problem = _Weighted | _Posed  # handed out as a copy, which solvers may write to
+
+
+def posed(problem: MaxCsp | Model) -> Problem:
+    """Return a problem as a comparison needs it."""
+    return _Weighted(problem) if isinstance(problem, MaxCsp) else _Posed(problem)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import DpoptError, ProgramError
+from dpopt.errors import ProgramError
 from dpopt.files.written_files import whole_file
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import PointCertificate, certify_point
@@ -21,7 +21,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveLimits, SolveResult, Termination
-from dpopt.programs.solver import Program, Solver, why_refused
+from dpopt.programs.solver import Solver, why_refused
 from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
 from dpopt.programs.verification import verified
 
@@ -227,15 +227,16 @@ class Model:
         within = limits or SolveLimits(seconds=seconds)
         if self._own(solver) or (solver is None and self.closed_form is not None):
             return self._checked(self._in_closed_form())
+        from dpopt.solvers.outside import asked
         from dpopt.solvers.registry import get_solver
 
         chosen = get_solver(_DEFAULTS[type(self.program)] if solver is None else solver)
         reason = why_refused(chosen, self.program)
         if reason is None:
-            return self.judged(self._answered(chosen, self.program, within))
+            return self.judged(asked(chosen, self.program, within, of=self.name))
         if self.clauses is None or why_refused(chosen, self.clauses.problem) is not None:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
-        found = verified(self.clauses.problem, self._answered(chosen, self.clauses.problem, within))
+        found = verified(self.clauses.problem, asked(chosen, self.clauses.problem, within, of=self.name))
         if found.solution is not None:
             point = self.clauses.point_of(found.require_record())
             found = replace(found, solution=point, objective=self.program.evaluate(point))
@@ -393,23 +394,6 @@ class Model:
     def formulas(self, rows: int | None = None) -> list[str]:
         """Return the objective and the rows as formulas; of each block at most so many rows."""
         return formula(self.program, self.variables, self.rows, self.squares, self.cones, rows)
-
-    def _answered(self, solver: Solver, program: Program, within: SolveLimits) -> SolveResult:
-        """Return what the solver answers; where it breaks down, say that it did, and not dpopt."""
-        try:
-            answer: object = solver.solve(program, within)
-        except (KeyboardInterrupt, DpoptError):
-            raise
-        except BaseException as problem:  # exits and panics, too: a release goes on without the solver
-            raise ProgramError(
-                f"{solver.name} found no answer to {self.name}: the solver broke down: {type(problem).__name__}: "
-                f"{str(problem)[:200]}"
-            ) from problem
-        if not isinstance(answer, SolveResult):
-            raise ProgramError(
-                f"{self.name}: the solver {solver.name} answered with {type(answer).__name__}; expected SolveResult"
-            )
-        return answer
 
     def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
         return tuple(self.variables.values()), tuple(self.rows.values())

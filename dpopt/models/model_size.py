@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpopt.errors import ProgramError, SolverUnavailableError
+from dpopt.errors import ProgramError
 from dpopt.models.model import CLOSED_FORM, LARGEST_FOR_SOLVERS
 from dpopt.programs.solver import Capability, Solver
 
@@ -60,14 +60,11 @@ def refuse_solver(solver: str | Solver, sizes: Mapping[str, ModelSize]) -> None:
     ...
     dpopt.errors.ProgramError: the model of 'isotonic' would have 3,000,000 coefficients; ...
     """
-    from dpopt.solvers.registry import get_solver, whether_it_runs
+    from dpopt.solvers.outside import tried
+    from dpopt.solvers.registry import get_solver
 
-    name = solver if isinstance(solver, str) else solver.name
-    if solver != CLOSED_FORM:
-        runs = whether_it_runs(get_solver(solver))
-        if not runs.available:
-            raise SolverUnavailableError(f"{name} cannot run here: {runs.explanation}")
     taken = {estimate: size for estimate, size in sizes.items() if size.taken_by(solver)}
+    name = solver if isinstance(solver, str) else solver.name
     if not taken:
         kinds = ", ".join(f"{estimate} ({size.needs.value})" for estimate, size in sizes.items())
         raise ProgramError(
@@ -80,3 +77,6 @@ def refuse_solver(solver: str | Solver, sizes: Mapping[str, ModelSize]) -> None:
             f"the model of {estimate!r} would have {least.coefficients:,} coefficients; solvers are handed "
             f"{LARGEST_FOR_SOLVERS:,} at most. Leave the solver out, or ask for fewer bins"
         )
+    if solver != CLOSED_FORM:
+        for kind in dict.fromkeys(size.needs for size in taken.values()):
+            tried(get_solver(solver), kind)

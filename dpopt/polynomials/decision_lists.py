@@ -102,7 +102,7 @@ def certified_coefficients(
     stated = decision_lists(
         family.length, family.changes, weights, gaussian=gaussian, replaced=replaced, negations=negations
     )
-    point, result = suggested_point(chosen, stated.model)
+    point, result = suggested_point(chosen, stated.model.program)
     if point is None:
         raise PolynomialError(
             f"the solver {chosen.name!r} gave no coefficients for the lists: {result.termination.value} "

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PolynomialError, SolverUnavailableError
+from dpopt.errors import PolynomialError
 from dpopt.models.model import Model
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import (
@@ -28,9 +28,11 @@ from dpopt.models.polynomials.coefficient_budget import (
 from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_polynomial
 from dpopt.polynomials.certificates import Problem, judged
 from dpopt.polynomials.polynomial import Basis, Polynomial, in_binomial_basis
+from dpopt.programs.conic import PointProgram
 from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Solver
-from dpopt.solvers.registry import available_solvers, get_solver, whether_it_runs
+from dpopt.solvers.outside import asked, tried
+from dpopt.solvers.registry import available_solvers, get_solver
 
 DEFAULT = "highs"
 _LIMITS = SolveLimits(seconds=20.0)
@@ -51,12 +53,7 @@ def linear_solver(name_or_solver: str | Solver) -> Solver:
         raise PolynomialError(
             f"the solver {solver.name!r} takes no linear programs; here {', '.join(linear_solvers())} do"
         )
-    availability = whether_it_runs(solver)
-    if not availability.available:
-        raise SolverUnavailableError(
-            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
-        )
-    return solver
+    return tried(solver, Capability.LP)
 
 
 def linear_solvers() -> tuple[str, ...]:
@@ -64,11 +61,13 @@ def linear_solvers() -> tuple[str, ...]:
     return tuple(name for name in available_solvers() if Capability.LP in get_solver(name).capabilities)
 
 
-def suggested_point(solver: Solver, model: Model) -> tuple[NDArray[np.float64] | None, SolveResult]:
+def suggested_point(
+    solver: Solver, program: PointProgram, limits: SolveLimits = _LIMITS
+) -> tuple[NDArray[np.float64] | None, SolveResult]:
     """Return the point that a solver gives, (n,), or None, and all that it says. Neither is trusted."""
-    result = solver.solve(model.program, _LIMITS)
+    result = asked(solver, program, limits)
     solution = result.solution
-    if solution is None or solution.shape != model.program.objective.shape:
+    if solution is None or solution.shape != program.objective.shape:
         return None, result
     point = np.asarray(solution, dtype=np.float64)
     return (point if np.isfinite(point).all() else None), result
@@ -148,7 +147,7 @@ Stated = tuple[Model, Basis, Callable[[NDArray[np.float64]], NDArray[np.float64]
 def answer_to(problem: Problem, stated: Stated, solver: Solver) -> SolverAnswer:
     """Return what a solver of linear programs makes of any statement of a problem, judged in exact arithmetic."""
     model, basis, read = stated
-    point, result = suggested_point(solver, model)
+    point, result = suggested_point(solver, model.program)
     said = solver.name, result.seconds, result.termination.value
     if point is None:
         return SolverAnswer(*said, None, None, Fraction(0))

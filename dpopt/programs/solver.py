@@ -130,7 +130,7 @@ class Solver(Protocol):
         program
             A program of a kind named in `capabilities`.
         limits
-            When to stop.
+            When to stop; one from outside that overruns `seconds` manyfold is waited for no longer (`dpopt.solvers.outside`).
         hint
             A starting point in the form of a solution of this program; used if WARM_START, else ignored. For a
             MaxCsp it also fixes every attribute that occurs in no clause.

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 
-import numpy as np
-
-from dpopt.errors import AccuracyWarning, PlanError, SolverUnavailableError, warn
-from dpopt.models.best_responses.best_response import read_record
+from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation
-from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Solver
-from dpopt.queries.clauses import Clauses
 from dpopt.solvers import registry
-
-TRIAL_SECONDS = 30.0
-"""What a solver gets that is tried on a tiny problem."""
+from dpopt.solvers.outside import tried
 
 FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
 """Simplex methods end at a vertex, whose duals have small denominators; they are asked first."""
@@ -54,18 +45,8 @@ def solver_and_formulation(
     Raises SolverUnavailableError: no solver has this name; PlanError: no formulation has this name, or the solver needs none,
     or it is no solver.
     """
-    if not isinstance(given, str) and not (
-        isinstance(getattr(given, "name", None), str)
-        and isinstance(getattr(given, "capabilities", None), AbstractSet)
-    ):
-        raise PlanError(
-            f"a solver of your own has a name, which is a text, and a set of capabilities; found a {type(given).__name__} "
-            "without them"
-        )
-    name, colon, formulation = (
-        given.strip().partition(":") if isinstance(given, str) else (given.name, "", "")
-    )
-    solver = (solver_named or registry.get_solver)(name) if isinstance(given, str) else given
+    name, colon, formulation = given.strip().partition(":") if isinstance(given, str) else (given, "", "")
+    solver = solver_named(name) if solver_named and isinstance(name, str) else registry.get_solver(name)
     if Capability.MAX_CSP in solver.capabilities:
         if colon:
             raise PlanError(f"{name} takes weighted clauses as they are; leave ':{formulation}' out")
@@ -79,19 +60,6 @@ def clause_solver(given: str | Solver) -> Solver:
     return accepting_max_csp(solver) if formulation is None else accepting_max_csp(solver, formulation)
 
 
-def require_available(solver: Solver) -> Solver:
-    """Return the solver; refuse one that cannot run here.
-
-    Raises SolverUnavailableError with the reason and what to do.
-    """
-    availability = registry.whether_it_runs(solver)
-    if not availability.available:
-        raise SolverUnavailableError(
-            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
-        )
-    return solver
-
-
 def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) -> None:
     """Refuse a solver that is unknown, cannot run here, or does not take what it is to solve.
 
@@ -100,51 +68,13 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
     Raises SolverUnavailableError or PlanError with the reason and what to do.
     """
     if takes is Capability.MAX_CSP or given == registry.DEFAULT:
-        solver = require_available(clause_solver(given))
-        if not isinstance(given, str) or given.partition(":")[0] in registry.outside(registry.ENTRY_POINTS):
-            _try_out(solver)
+        solver = clause_solver(given)
+        tried(solver.inner if isinstance(solver, Presolved) else solver, takes)  # presolve would settle it
         return
     solver = registry.get_solver(given)
     if takes not in solver.capabilities:
-        known = ((name, _loaded(name)) for name in registry.solver_names())
-        others = ", ".join(name for name, one in known if one is not None and takes in one.capabilities)
-        raise PlanError(f"{solver.name} does not take {takes.value}; {others} do")
-    require_available(solver)
-
-
-def tiny_problem() -> MaxCsp:
-    """Return a public problem of two attributes, for a solver to be tried on."""
-    two = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [1, 0]], [[True, False], [True, True]])
-    return MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
-
-
-def raised(error: BaseException) -> str:
-    """Return what a solver raised, with its text, whatever its code does."""
-    try:
-        return f"raised {type(error).__name__}: {error}"[:300]
-    except registry.BREAKDOWNS:
-        return f"raised {type(error).__name__}"
-
-
-def _try_out(solver: Solver) -> None:
-    """Warn of a solver from outside that fails on a tiny problem; presolve would settle it, and is left out."""
-    asked, problem = solver.inner if isinstance(solver, Presolved) else solver, tiny_problem()
-    try:
-        result: object = asked.solve(problem, SolveLimits(seconds=TRIAL_SECONDS, threads=1), hint=None)
-        why: str | None = f"gave a {type(result).__name__}"
-        if isinstance(result, SolveResult):
-            why = read_record(problem, result)[1]
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001  # SystemExit too: a run would go on after it
-        why = raised(error)
-    if why is not None:
-        warn(
-            AccuracyWarning(
-                f"the solver {solver.name!r} failed on a problem of two attributes that it was tried on: {why}. A round in "
-                "which it fails is answered by a short local search; mend it, or take another solver"
-            )
-        )
+        raise PlanError(f"{solver.name} does not take {takes.value}; {', '.join(_with(takes))} do")
+    tried(solver, takes)
 
 
 def require_solver_again(name: str, given: Solver | None, takes: Capability = Capability.MAX_CSP) -> None:
@@ -173,10 +103,9 @@ def solver_with_duals(name: str | None) -> Solver:
     if name is not None:
         solver = registry.get_solver(name)
         if not gives_duals(solver):
-            raise PlanError(
-                f"{solver.name} gives no dual values of linear programs; one of {', '.join(_with_duals())} does"
-            )
-        return require_available(solver)
+            others = ", ".join(_with(Capability.LP, Capability.DUALS))
+            raise PlanError(f"{solver.name} gives no dual values of linear programs; one of {others} does")
+        return registry.require_available(solver)
     for candidate in dict.fromkeys((*FIRST_FOR_DUALS, *registry.solver_names())):
         found = _loaded(candidate)
         if found is not None and gives_duals(found) and registry.whether_it_runs(found).available:
@@ -191,9 +120,9 @@ def gives_duals(solver: Solver) -> bool:
     return {Capability.LP, Capability.DUALS} <= solver.capabilities
 
 
-def _with_duals() -> list[str]:
-    known = {name: _loaded(name) for name in registry.solver_names()}
-    return [name for name, solver in known.items() if solver is not None and gives_duals(solver)]
+def _with(*needed: Capability) -> list[str]:
+    known = ((name, _loaded(name)) for name in registry.solver_names())
+    return [name for name, one in known if one is not None and one.capabilities.issuperset(needed)]
 
 
 def _loaded(name: str) -> Solver | None:

@@ -10,7 +10,7 @@ Next     a solver: one file with an adapter (`process/adapter.py` is the contrac
 
 | file | what it holds |
 |---|---|
-| registry.py | which solvers there are |
+| registry.py, outside.py | which solvers there are; how those from outside are tried, and asked with an end to the waiting |
 | child.py | the process that a solver runs in |
 | cp_sat.py, maxsat_rc2.py | solvers that take weighted clauses as they are |
 | math_opt.py, scipy_highs.py, gurobi.py, pulp_cbc.py, pulp_other.py, glpk.py | mixed-integer and linear programs |

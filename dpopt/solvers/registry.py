@@ -13,10 +13,11 @@ import functools
 import importlib
 import importlib.metadata
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import cast
 
-from dpopt.errors import SolverUnavailableError
+from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
 from dpopt.solvers.process.adapter import Adapter, remove_left_folders
 from dpopt.solvers.process.requirement import Library, Licence, ProgramOnPath, Requirement, availability_of
@@ -113,6 +114,19 @@ def whether_it_runs(solver: Solver) -> Availability:
     return Availability(AvailabilityStatus.NOT_INSTALLED, why)
 
 
+def require_available(solver: Solver) -> Solver:
+    """Return the solver; refuse one that cannot run here.
+
+    Raises SolverUnavailableError with the reason and what to do.
+    """
+    availability = whether_it_runs(solver)
+    if not availability.available:
+        raise SolverUnavailableError(
+            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
+        )
+    return solver
+
+
 def _can_run(name: str) -> bool:
     try:
         return whether_it_runs(get_solver(name)).available
@@ -131,8 +145,14 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
     ------
     SolverUnavailableError
         No solver has this name, or the entry point of an outside solver cannot be loaded.
+    PlanError
+        What is given is no solver.
     """
     if not isinstance(name_or_solver, str):
+        name, able = (getattr(name_or_solver, one, None) for one in ("name", "capabilities"))
+        if not isinstance(name, str) or not isinstance(able, AbstractSet):
+            said = "a solver of your own has a name, which is a text, and a set of capabilities"
+            raise PlanError(f"{said}; found a {type(name_or_solver).__name__} without them")
         return name_or_solver
     remove_left_folders()
     return _named(DEFAULT if name_or_solver == AUTO else name_or_solver)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -16,10 +17,12 @@ from hypothesis import strategies as st
 from dpopt.algorithms.dualquery.accuracy import (
     RoundGaps,
     certified_accuracy,
+    gaps_of,
     parameters_for_accuracy,
     proven_error,
 )
 from dpopt.errors import PlanError
+from dpopt.models.best_responses.presolved import SETTLED
 from tests.algorithms.small_runs import SCHEMA, job, small_release
 
 USUAL: dict[str, Any] = {"rounds": 100, "draws": 200, "step": 1.4, "queries": 500, "log_universe": 20.0}
@@ -172,7 +175,7 @@ def test_a_release_states_what_its_rounds_prove_and_what_was_reported() -> None:
     finished = small_release(solver="cp-sat", seconds=20.0)
     certified = finished.statement["accuracy"]["certified"]
     proven = [done.certificate.proven_gap for done in finished.rounds]
-    reported = [done.certificate.gap for done in finished.rounds]
+    reported = [done.certificate.gap for done in finished.rounds if done.solver != SETTLED]
     assert None not in proven
     expected = sum(gap for gap in proven if gap is not None) / (6 * 8)
     assert certified["by_proven_bounds"]["mean_gap_over_draws"] == expected
@@ -180,4 +183,16 @@ def test_a_release_states_what_its_rounds_prove_and_what_was_reported() -> None:
         gap is not None for gap in reported
     )
     assert certified["by_reported_bounds"]["mean_gap_over_draws"] <= expected
+    assert finished.statement["certificates"]["rounds_with_a_bound_reported_by_the_solver"] == len(reported)
     json.dumps(finished.statement, allow_nan=False)
+
+
+def test_what_presolve_settled_no_solver_reported() -> None:
+    """Presolve answers a round whose parts it enumerates: no solver is asked, so that none states its bound."""
+    (*_, last) = small_release(solver="cp-sat", seconds=20.0).rounds
+    settled = replace(
+        last, solver=SETTLED, certificate=replace(last.certificate, bound=last.certificate.objective, gap=0)
+    )
+    asked = replace(settled, solver="cp-sat 9")
+    assert (gaps_of(settled).reported, gaps_of(asked).reported) == (None, 0)
+    assert gaps_of(settled).proven == gaps_of(asked).proven

@@ -22,6 +22,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.models.best_responses.best_response import round_program
+from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs import (
     NO_LIMITS,
@@ -136,6 +137,16 @@ def test_a_reported_bound_stays_apart_from_the_proven_one(finished: SyntheticRel
     assert (one.proven_bound, one.reported_bound) == (plain.proven_bound, plain.proven_bound - 1)
     assert (one.reported_by, one.stopped) == ("answering 2", "time limit")
     assert (one.better_objective, one.better_record) == (None, None)
+
+
+def test_what_presolve_settles_no_solver_reported() -> None:
+    """Two clauses without a common attribute: presolve enumerates, and the solver, which would fail, is not asked."""
+    apart = Clauses.conjunctions([[0, 1], [2, 3]], [[1, 1], [1, 1]], [[True, False], [True, False]])
+    problem = MaxCsp(np.full(4, 3, dtype=np.int32), apart, np.array([2, 3], dtype=np.int64))
+    worst = np.zeros(4, dtype=np.int32)
+    found = certifier(Answering(capabilities=frozenset({Capability.MAX_CSP}))).bound(problem, worst, 1)
+    assert (found.reported_bound, found.reported_by, found.stopped) == (None, None, SETTLED)
+    assert found.better_objective == 5
 
 
 def test_a_bound_that_the_record_disproves_is_dropped(finished: SyntheticRelease) -> None:

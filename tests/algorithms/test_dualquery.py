@@ -132,11 +132,11 @@ BROKEN: dict[str, tuple[Answer, str, str]] = {
         "failed",
         "fake ended 'failed' without a solution",
     ),
-    "raises": (fail, "failed", "fake ended 'failed' without a solution"),
+    "raises": (fail, "failed", "fake ended 'failed' without a solution (RuntimeError)"),
     "gives nothing at all": (
         lambda program, number: None,
         "failed",
-        "fake ended 'failed' without a solution",
+        "fake ended 'failed' without a solution (NoneType)",
     ),
     "calls it infeasible": (
         lambda program, number: result(None, termination=Termination.INFEASIBLE),

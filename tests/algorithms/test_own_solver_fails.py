@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,45 +12,20 @@ import pytest
 
 import dpopt
 from dpopt.errors import AccuracyWarning, PlanError
-from dpopt.programs import Availability, AvailabilityStatus, Capability
-from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
-from dpopt.programs.solver import Program
-from dpopt.solvers import get_solver, registry
+from dpopt.programs import Capability
+from dpopt.solvers import registry
 from tests.cli.command_line import call
+from tests.own_solvers import Mine, OwnSolver, raising
 
 SCHEMA = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in "abc"))
 TABLE = pd.DataFrame({"a": [True, False] * 500, "b": [True] * 1000, "c": [False] * 1000})
 KINDS = [frozenset({Capability.LP, Capability.MIP}), frozenset({Capability.MAX_CSP, Capability.RULES})]
 
 
-@dataclass(frozen=True)
-class Mine:
-    """Answers with what a function does."""
-
-    act: Callable[[], object]
-    capabilities: frozenset[Capability]
-    name: str = "mine"
-
-    def availability(self) -> Availability:
-        return Availability(AvailabilityStatus.AVAILABLE, "")
-
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        return self.act()  # type: ignore[return-value]  # a solver that breaks the protocol
-
-
-def raising(error: BaseException) -> Callable[[], object]:
-    def act() -> object:
-        raise error
-
-    return act
-
-
 FAILURES = {
     "TypeError: my bug at line 12": raising(TypeError("my bug at line 12")),
     "SystemExit: 3": raising(SystemExit(3)),
-    "NoneType": lambda: None,
+    "NoneType": lambda program: None,
 }
 
 
@@ -82,6 +55,10 @@ def test_a_failing_solver_is_told_of_everywhere(
     assert sum("the fallback answered" in str(one.message) for one in caught) == 1
     if algorithm is dpopt.DualQuery:
         certificates = made.statement["certificates"]
+        (reason,) = certificates["fallback_reasons"]
+        assert reason.endswith(
+            f"({words.partition(':')[0]})"
+        )  # its type, and none of its words, which may hold paths
         assert certificates["fallbacks"] > 0
         assert certificates["rounds_with_a_bound_reported_by_the_solver"] == 0
         assert {done.solver.split()[0] for done in made.rounds} <= {"local-search", "settled"}
@@ -100,29 +77,8 @@ def test_the_failure_is_known_before_anything_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
-class Tiring:
-    """The local search, until it has solved the trial; then a solver that fails. Registered as `tiring`."""
-
-    name = "tiring"
-
-    def __init__(self) -> None:
-        self.inner, self.solved = get_solver("local-search"), 0
-        self.capabilities = self.inner.capabilities
-
-    def availability(self) -> Availability:
-        return self.inner.availability()
-
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        self.solved += 1
-        if self.solved > 1:
-            raise ValueError("tired")
-        return self.inner.solve(program, limits, hint=hint)
-
-
 def tired(folder: Path | None, algorithm: type[dpopt.DualQuery | dpopt.FEM]) -> dpopt.SyntheticRelease:
-    chosen = algorithm(solver=Tiring(), rounds=5)
+    chosen = algorithm(solver=OwnSolver(1), rounds=5)
     return dpopt.release(
         TABLE, SCHEMA, "marginals:2", out=folder, algorithm=chosen, epsilon=1, delta=1e-6, n0=1000, predict=False,
         progress=False,
@@ -164,8 +120,7 @@ def test_a_failure_after_the_trial_is_warned_of_once_when_all_is_on_file(
 def test_the_shell_warns_once_unless_quiet(
     quiet: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine, named = Tiring(), registry._named
-    mine.solved = 1
+    mine, named = OwnSolver(1), registry._named
     monkeypatch.setattr(registry, "_named", lambda name: mine if name == "cp-sat" else named(name))
     SCHEMA.write(tmp_path / "schema.json")
     TABLE.to_csv(tmp_path / "t.csv", index=False)

@@ -5,7 +5,7 @@ import inspect
 import re
 import shutil
 import warnings
-from dataclasses import fields, replace
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,6 @@ from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import Layout, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
-from dpopt.programs.solver import Availability, Program
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import Progress
@@ -63,6 +61,7 @@ from tests.algorithms.small_runs import (
     workload,
     write_table,
 )
+from tests.own_solvers import OwnSolver
 
 USUAL: dict[str, Any] = {
     "neighbours": "replace",
@@ -537,25 +536,6 @@ def test_counts_that_would_travel_unencrypted_are_warned_of(
         with pytest.raises(PlanError, match="nobody"):
             release(frame(), SCHEMA, "marginals:1", engine=engine, **USUAL)
     assert sum("not encrypted" in str(one.message) for one in found) == warned
-
-
-class OwnSolver:
-    """The local search under a name that is not registered."""
-
-    name = "mine"
-
-    def __init__(self) -> None:
-        self.inner, self.solved = get_solver("local-search"), 0
-        self.capabilities = self.inner.capabilities
-
-    def availability(self) -> Availability:
-        return self.inner.availability()
-
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        self.solved += 1
-        return replace(self.inner.solve(program, limits, hint=hint), solver=self.name)
 
 
 @pytest.mark.parametrize("measured", [False, True])

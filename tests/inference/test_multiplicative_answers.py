@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -163,6 +165,27 @@ def test_the_move_of_a_query_is_predicted() -> None:
         kept = one.multipliers.copy()
         assert copy.ascend([one]) == pytest.approx(float(moves[number]), abs=1e-10)
         one.multipliers = kept
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_noise_beyond_all_probability_is_fitted_without_a_warning(seed: int) -> None:
+    """Shares that are off by hundreds of noise scales: pulls underflow, and the distribution and its bracket stay numbers."""
+    generator = np.random.default_rng(seed)
+    workload = parse_workload("marginals:2", schema_of(2, 2, 3))
+    marginals, weight = workload.marginals, 10.0 ** generator.integers(1, 6)
+    assert marginals is not None
+    universe = ProductUniverse(marginals.domains, np.arange(3))
+    distribution, members = Distribution(universe), []
+    for number in range(3):
+        one = marginals.take([number])
+        values = generator.normal(size=one.number_of_cells) * 10.0 ** generator.uniform(-1, 1.5)
+        members.append(Measured(*partition_of(universe, one), values, 1 / weight, weight))
+    with warnings.catch_warnings(action="error"), np.errstate(all="warn", under="ignore"):
+        for _ in range(20):
+            distribution.ascend(members)
+        objective, bound = distribution.bracket(members)
+    assert distribution.p.sum() == pytest.approx(1)
+    assert -1e-9 * abs(objective) <= objective - bound < np.inf
 
 
 def test_a_universe_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

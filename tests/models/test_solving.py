@@ -96,6 +96,22 @@ def test_a_record_is_read_without_a_reason() -> None:
     assert (record.tolist(), reason) == ([1, 2], None)
 
 
+HOWS = {
+    "ProgramError: mine found no answer to a problem: the solver broke down: OSError: /home/me": " (OSError)",
+    "ProgramError: my own word": " (ProgramError)",
+    "ValueError: of a child, in /home/me": " (ValueError)",
+    "ProgramError: a problem: the solver mine answered with list; expected SolveResult": " (list)",
+    "SolverUnavailableError: the solver 'mine' did not answer within 60 s": " (did not answer)",
+    "numerical trouble: /home/me": "",
+}
+
+
+@pytest.mark.parametrize("said", HOWS)
+def test_a_reason_names_the_type_of_an_error_and_none_of_its_words(said: str) -> None:
+    failed = SolveResult(Termination.FAILED, solver="s", native_status=said)
+    assert read_record(SMALL, failed) == (None, f"s ended 'failed' without a solution{HOWS[said]}")
+
+
 @pytest.mark.parametrize(
     ("solution", "says"),
     [

@@ -9,7 +9,6 @@ from dpopt.releases.solver_choice import (
     clause_solver,
     formulation_named,
     gives_duals,
-    require_available,
     solver_and_formulation,
     solver_with_duals,
 )
@@ -42,7 +41,7 @@ def test_a_solver_with_duals_is_found_by_name_or_without_one() -> None:
 
 def test_what_cannot_run_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverUnavailableError, match="'example' cannot run here: run: pip install example"):
-        require_available(missing("example"))
+        registry.require_available(missing("example"))
     monkeypatch.setattr(registry, "solver_names", lambda: ("one", "two"))
     monkeypatch.setattr(
         registry,

@@ -30,6 +30,7 @@ from dpopt.errors import DpoptError, PlanError, ProgramError, ReleaseFolderError
 from dpopt.files.codec import decode, encode
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.models.best_responses.relaxation_bound import RelaxationBound, relaxation_bound
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.certificate import certify
@@ -38,6 +39,7 @@ from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.releases.folder_files import TRANSCRIPT, read_json, write_json
 from dpopt.releases.kept_records import codes_of, kept, record_from_json, record_to_json
+from dpopt.solvers.outside import asked
 
 NOT_ASKED = "not asked: the proven bound shows that the record is optimal"
 
@@ -159,17 +161,20 @@ class Certifier:
             refusal = why_refused(accepting, problem)
             if refusal is not None:
                 return _Found(None, name, f"refused: {refusal}", None)
-            result = accepting.solve(problem, replace(self.limits, seconds=seconds), hint=record)
-        except DpoptError as error:
-            return _Found(None, name, f"refused: {error}", None)
-        except Exception as error:  # noqa: BLE001  # whatever a solver raises costs its own bound only
-            return _Found(None, name, f"raised {type(error).__name__}", None)
+            result = asked(accepting, problem, replace(self.limits, seconds=seconds), hint=record)
+        except DpoptError as error:  # whatever a solver does costs its own bound only
+            how = (
+                f"refused: {error}" if error.__cause__ is None else f"raised {type(error.__cause__).__name__}"
+            )
+            return _Found(None, name, how, None)
         stopped = result.termination.value if result.limit is None else f"{result.limit.value} limit"
         better, best = None, record
         if result.solution is not None:
             answer = certify(problem, result)
             if answer.objective is not None and answer.objective > objective:
                 better = best = result.require_record()
+        if result.native_status == SETTLED:  # no solver was asked, and none states a bound
+            return _Found(None, None, SETTLED, better)
         reported = certify(
             problem, best, bound=result.bound
         ).reported_bound  # one that the best disproves is dropped

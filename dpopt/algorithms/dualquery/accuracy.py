@@ -237,17 +237,15 @@ def dualquery_sections(job: Job, rounds: Sequence[Round]) -> dict[str, Any]:
 def gaps_of(done: Round) -> RoundGaps:
     """Return the gaps that a round's own certificate gives; two records never differ by more than the draws."""
     proven = done.certificate.proven_gap
-    return RoundGaps(done.sampled.charge.count if proven is None else proven, done.certificate.reported_gap)
+    reported = None if done.solver == SETTLED else done.certificate.reported_gap  # then none was asked
+    return RoundGaps(done.sampled.charge.count if proven is None else proven, reported)
 
 
 def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
     """Summarise the rounds' certificates: objectives recomputed exactly, and gaps to bounds divided by the draws."""
-    gaps = [
-        done.certificate.gap / max(1, done.sampled.charge.count)
-        for done in rounds
-        if done.certificate.gap is not None and done.solver != SETTLED  # presolve proves; no solver reported
-    ]
-    proven = [gaps_of(done).proven / max(1, done.sampled.charge.count) for done in rounds]
+    known = [(gaps_of(done), max(1, done.sampled.charge.count)) for done in rounds]
+    gaps = [gap.reported / draws for gap, draws in known if gap.reported is not None]
+    proven = [gap.proven / draws for gap, draws in known]
     stopped: dict[str, int] = {}
     for done in rounds:
         stopped[done.stopped] = stopped.get(done.stopped, 0) + 1

@@ -19,13 +19,12 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.dualquery.accuracy import dualquery_sections
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.errors import TranscriptError
+from dpopt.errors import DpoptError, TranscriptError
 from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
 from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.programs.certificate import certify
-from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
@@ -80,12 +79,18 @@ class BestResponder:
 
     def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
         """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
+        from dpopt.solvers.outside import asked, name_of  # a replay asks no solver, and loads none
+
         problem = round_program(self.clauses, self.sizes, sampled, self.rules)
         hint = self.feasible if hint is None else hint
         limits = replace(self.limits, seed=(self.limits.seed + sampled.round) % 2**31)
-        asked = time.perf_counter()
-        result = self._ask(problem, limits, hint)
-        solve_seconds = time.perf_counter() - asked  # by our own clock, not by the solver's word
+        begun = time.perf_counter()
+        try:
+            result = asked(self.solver, problem, limits, hint=hint)
+        except DpoptError as error:  # the draw is spent, so no error of a solver may end the run
+            said = f"{type(error).__name__}: {error}"
+            result = SolveResult(Termination.FAILED, solver=name_of(self.solver), native_status=said)
+        solve_seconds = time.perf_counter() - begun  # by our own clock, not by the solver's word
         record, fallback = read_record(problem, result)
         by = SETTLED if result.native_status == SETTLED else f"{result.solver} {result.version}"
         if record is None:
@@ -107,30 +112,6 @@ class BestResponder:
             _plain(by),
             solve_seconds,
         )
-
-    def _ask(self, problem: MaxCsp, limits: SolveLimits, hint: NDArray[np.int32] | None) -> SolveResult:
-        """Return the solver's result; a solver that breaks the protocol has failed, and the run goes on."""
-        try:
-            result: object = self.solver.solve(problem, limits, hint=hint)
-            if isinstance(result, SolveResult) and isinstance(result.termination, Termination):
-                return replace(result)  # its fields are checked again: an outsider may have changed them
-            native = f"gave a {type(result).__name__} in place of a result"
-        except KeyboardInterrupt:
-            raise
-        # The draw is spent, so no error of a solver may end the run.
-        except BaseException as error:  # noqa: BLE001
-            from dpopt.releases.solver_choice import raised  # a replay asks no solver, and loads none
-
-            native = raised(error)
-        return SolveResult(Termination.FAILED, None, None, None, None, _name_of(self.solver), "", native, 0.0)
-
-
-def _name_of(solver: Solver) -> str:
-    """Return a solver's name, whatever its code does."""
-    try:
-        return str.__str__(solver.name)
-    except Exception:  # noqa: BLE001
-        return "a solver without a name"
 
 
 def _plain(text: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.errors import TranscriptError
+from dpopt.errors import DpoptError, TranscriptError
 from dpopt.models.best_responses.best_response import read_record
 from dpopt.models.best_responses.perturbed_response import (
     Perturbations,
@@ -20,8 +21,7 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_problem,
     selected_so_far,
 )
-from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import SolveLimits, SolveResult
+from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.clauses import Clauses
@@ -162,27 +162,17 @@ class PerturbedResponder:
         self, shared: SelectedSoFar, shaken: Perturbations, number: int, place: int
     ) -> tuple[NDArray[np.int32], bool]:
         """Return one record, and whether a fallback gave it."""
+        from dpopt.solvers.outside import asked  # a replay asks no solver, and loads none
+
         problem, hint = perturbed_problem(shared, shaken, place), freeze(shaken.hints[place].copy())
         seed = (self.limits.seed + number * self.records + place) % 2**31
         limits = replace(self.limits, seed=seed, threads=1)
-        record = self._asked(problem, limits, hint)
-        if record is not None:
-            return record, False
+        with suppress(DpoptError):  # what was selected is spent, so no error of a solver may end the run
+            record = read_record(problem, asked(self.solver, problem, limits, hint=hint))[0]
+            if record is not None:
+                return record, False
         record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]
         return (hint if record is None else record), True
-
-    def _asked(
-        self, problem: MaxCsp, limits: SolveLimits, hint: NDArray[np.int32]
-    ) -> NDArray[np.int32] | None:
-        """Return the solver's record; a solver that breaks the protocol has failed, and the run goes on."""
-        try:
-            result: object = self.solver.solve(problem, limits, hint=hint)
-            return read_record(problem, replace(result))[0] if isinstance(result, SolveResult) else None
-        except KeyboardInterrupt:
-            raise
-        # What was selected is spent, so no error of a solver may end the run.
-        except BaseException:  # noqa: BLE001
-            return None
 
 
 def checked_batch(batch: Batch, number: int, sizes: NDArray[np.int32], rules: ThresholdCircuit) -> Batch:

@@ -129,8 +129,8 @@ def certify(
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import report_certified
     from dpopt.programs.results import SolveLimits
-    from dpopt.releases.solver_choice import formulation_named, require_available, solver_with_duals
-    from dpopt.solvers.registry import get_solver
+    from dpopt.releases.solver_choice import formulation_named, solver_with_duals
+    from dpopt.solvers.registry import get_solver, require_available
 
     if out is not None:
         check_target(out, folder)

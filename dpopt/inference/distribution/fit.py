@@ -25,6 +25,7 @@ from dpopt.queries.marginal_set import MarginalSet
 
 _ROWS_APART = 2
 _LARGE = 2**17
+_GONE = 1e-120  # what noise beyond all probability leaves of a part counts as none
 
 
 @dataclass(slots=True, eq=False)
@@ -217,9 +218,11 @@ class Distribution:
         return bound - top - float(np.log(self._first() @ np.exp(heights - top)))
 
     def _best(self, measured: Measured, parts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        from dpopt.inference.distribution.kernels import pulled_shares
+        from dpopt.inference.distribution.kernels import centre, pulled_shares
 
-        base = parts * np.exp(-measured.multipliers)
+        level = centre(measured.multipliers)
+        powers = np.exp(np.clip(level - measured.multipliers, -400.0, 400.0))
+        base = np.where(parts > _GONE, parts * powers, 0.0)
         shares = np.empty_like(base)
         scale = pulled_shares(
             base, measured.values - measured.slack, measured.values + measured.slack, measured.weight, shares
@@ -230,7 +233,7 @@ class Distribution:
         moved[held] = np.log(shares[held] / base[held]) - scale
         change = float(np.abs(shares - parts).max(initial=0.0))
         measured.multipliers = moved
-        self.normalizer += scale
+        self.normalizer += scale + level
         return change, factors
 
     def _summed(

@@ -194,14 +194,21 @@ def _share(free: float, bound: float, weight: float) -> float:
 
 
 @kernel
+def centre(multipliers: Floats) -> float:
+    """Return what to take from multipliers (c,), so that their powers are numbers; 0 where they are."""
+    low, high = multipliers.min(), multipliers.max()
+    return 0.0 if max(high, -low) <= 400.0 else 0.5 * (low + high)
+
+
+@kernel
 def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, shares: Floats) -> float:
     """Write the shares that solve one block of the dual (ME-6); return ln(lambda).
 
     Share s_c is lambda base[c] where that lies in [lower[c], upper[c]]; else it is pulled towards the nearer bound b,
     ln(s_c) = ln(lambda base[c]) + weight (b - s_c). Every share grows with lambda; they sum to 1. Newton's method on the sum,
-    kept within a bracket.
+    kept within a bracket. No share is below 1e-100, whatever is asked.
     """
-    logs = np.empty(base.size)
+    logs, farthest = np.empty(base.size), 1e30
     for c in range(base.size):
         logs[c] = np.log(base[c]) if base[c] > 0.0 else -np.inf
     low, high, at = -np.inf, np.inf, 0.0
@@ -221,15 +228,18 @@ def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, sha
                 slope += share / (1.0 + weight * share)
             else:
                 slope += share
-            shares[c] = share
-            total += share
+            shares[c] = max(share, 1e-100)
+            total += shares[c]
         if abs(total - 1.0) <= 1e-13:
             break
         if total < 1.0:
             low = at
         else:
             high = at
-        following = at + (1.0 - total) / slope if slope > 0.0 else at + 1.0
+        following = at + (1.0 - total) / slope if slope > 0.0 else np.inf
+        if abs(following - at) > farthest:  # a slope that noise beyond all probability left next to nothing
+            following = at + (farthest if total < 1.0 else -farthest)
+            farthest *= 2.0
         if not low < following < high:
             following = (
                 0.5 * (low + high) if low > -np.inf and high < np.inf else at + (1.0 if total < 1.0 else -1.0)
@@ -251,8 +261,9 @@ def pulled_pairs(
     base, found = np.empty(2), np.empty(2)
     for i in range(shares.size):
         yes = min(max(shares[i], 1e-300), 1.0)
-        base[0] = max(1.0 - yes, 1e-300) * np.exp(-multipliers[i, 0])
-        base[1] = yes * np.exp(-multipliers[i, 1])
+        level = centre(multipliers[i])
+        base[0] = max(1.0 - yes, 1e-300) * np.exp(level - multipliers[i, 0])
+        base[1] = yes * np.exp(level - multipliers[i, 1])
         pulled_shares(base, values[i] - slack[i], values[i] + slack[i], weight[i], found)
         moves[i] = abs(found[1] - yes)
     return moves

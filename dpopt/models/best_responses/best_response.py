@@ -13,6 +13,7 @@ result, or why there is none.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -68,6 +69,9 @@ def round_program(
     return MaxCsp(sizes, workload.take(sampled.queries), sampled.counts, rules)
 
 
+_HOW = re.compile(r"(?<=broke down: )\w+|(?<=answered with )\w+|did not answer|^\w+Error(?=: )")
+
+
 def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32] | None, str | None]:
     """Return the record of a result, or None and the reason why it gives none.
 
@@ -86,7 +90,9 @@ def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32]
         Set if and only if there is no record.
     """
     if result.solution is None:
-        return None, f"{result.solver} ended '{result.termination.value}' without a solution"
+        how = _HOW.findall(result.native_status)  # no text of an error: what is published has no paths
+        said = f"{result.solver} ended '{result.termination.value}' without a solution"
+        return None, f"{said} ({how[-1]})" if how else said
     codes = result.solution
     if codes.shape != problem.sizes.shape or codes.dtype != np.dtype(np.int32):
         return None, f"{result.solver} gave an answer of the wrong shape or type"

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
-from dpopt.models.best_responses.presolved import Presolved
+from dpopt.models.best_responses.presolved import Handing, Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation, RewardedClauses, rewarded_clauses
 from dpopt.models.best_responses.rows.clause_rows import (
     counted_columns,
@@ -54,7 +54,7 @@ from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
-from dpopt.programs.solver import Availability, Capability, Program, Solver
+from dpopt.programs.solver import Capability, Program, Solver
 from dpopt.programs.verification import verified
 
 
@@ -197,7 +197,7 @@ def accepting_max_csp(solver: Solver, formulation: Formulation = Formulation.PER
 
 
 @dataclass(frozen=True, slots=True)
-class AsMip:
+class AsMip(Handing):
     """A `Solver` for MaxCsp that hands a mixed-integer program to another solver and reads its answer back.
 
     The problem is reduced first (`reduce_max_csp`), the objective is evaluated exactly on the record.
@@ -208,7 +208,6 @@ class AsMip:
         The inner solver does not take mixed-integer programs.
     """
 
-    inner: Solver
     formulation: Formulation = Formulation.PER_LITERAL
 
     def __post_init__(self) -> None:
@@ -216,18 +215,9 @@ class AsMip:
             raise ProgramError(f"{self.inner.name} does not take mixed-integer programs; take highs or cbc")
 
     @property
-    def name(self) -> str:
-        """Name of the inner solver."""
-        return self.inner.name
-
-    @property
     def capabilities(self) -> frozenset[Capability]:
         """MAX_CSP with rules of every kind, and what the inner solver can do with hints and limits."""
         return (self.inner.capabilities & _KEPT) | {Capability.MAX_CSP, Capability.RULES}
-
-    def availability(self) -> Availability:
-        """Say whether the inner solver can run."""
-        return self.inner.availability()
 
     def solve(
         self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
@@ -254,7 +244,7 @@ class AsMip:
         ):  # an infeasible start helps no solver
             start = point_from_record(problem, reduction.shrink(), self.formulation)
         limits = replace(limits, gap=max(limits.gap or 0.0, WHOLE_GAP))
-        answer = self.inner.solve(max_csp_as_mip(problem, self.formulation), limits, hint=start)
+        answer = self.handed(max_csp_as_mip(problem, self.formulation), limits, start)
         seconds = time.perf_counter() - started
         if answer.solution is None:
             return replace(answer, seconds=seconds)

@@ -163,7 +163,30 @@ SHORTEST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Presolved:
+class Handing:
+    """What a `Solver` that hands problems on to another one has of that one."""
+
+    inner: Solver
+
+    @property
+    def name(self) -> str:
+        """Name of the inner solver."""
+        return self.inner.name
+
+    def availability(self) -> Availability:
+        """Say whether the inner solver can run."""
+        return self.inner.availability()
+
+    def handed(self, program: Program, limits: SolveLimits, hint: Point | None) -> SolveResult:
+        """Return what the inner solver answers; raises ProgramError if that is no result."""
+        found: object = self.inner.solve(program, limits, hint=hint)
+        if not isinstance(found, SolveResult):
+            raise ProgramError(f"the solver {self.name} answered with {type(found).__name__}")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Presolved(Handing):
     """A `Solver` for MaxCsp that presolves and hands what is left to another solver.
 
     Where presolve and splitting gain nothing, the other solver gets the problem as it came.
@@ -174,25 +197,14 @@ class Presolved:
         The inner solver takes no MaxCsp.
     """
 
-    inner: Solver
-
     def __post_init__(self) -> None:
         if Capability.MAX_CSP not in self.inner.capabilities:
             raise ProgramError(f"{self.inner.name} takes no MaxCsp; wrap it with accepting_max_csp")
 
     @property
-    def name(self) -> str:
-        """Name of the inner solver."""
-        return self.inner.name
-
-    @property
     def capabilities(self) -> frozenset[Capability]:
         """What the inner solver can do."""
         return self.inner.capabilities
-
-    def availability(self) -> Availability:
-        """Say whether the inner solver can run."""
-        return self.inner.availability()
 
     def solve(
         self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
@@ -218,7 +230,7 @@ class Presolved:
         problem = smaller.reduction.problem
         parts = components(problem) if problem.sizes.size else ()
         if not smaller.gained and len(parts) == 1:
-            return self.inner.solve(program, limits, hint=hint)
+            return self.handed(program, limits, hint)
         solved = self._solve(parts, smaller.reduction.shrink(), limits, started, hinted=hint is not None)
         return verified(program, combined(solved, smaller, self.name, time.perf_counter() - started))
 
@@ -249,7 +261,7 @@ class Presolved:
             else:
                 began = time.perf_counter() - started
                 share = clauses[number] / sum(clauses), clauses[number] / sum(clauses[number:])
-                result = self.inner.solve(part.problem, _shared(limits, *share, began), hint=hint)
+                result = self.handed(part.problem, _shared(limits, *share, began), hint)
                 interrupted = result.limit is Limit.INTERRUPTED
                 solved.append(solved_part(part, result, hint, began))
         return solved

@@ -188,7 +188,9 @@ def _proven(
     relaxed: MixedIntegerProgram, solver: Solver, limits: SolveLimits, relaxation: str
 ) -> tuple[RelaxationBound, NDArray[np.float64] | None]:
     """Return what the duals of a linear program prove, and the solver's point if it has one."""
-    result = solver.solve(relaxed, limits)
+    from dpopt.solvers.outside import asked
+
+    result = asked(solver, relaxed, limits)
     who = f"{result.solver} {result.version}".strip()
     if result.duals is None or result.duals.shape != relaxed.row_lower.shape:
         why = f"{result.solver} ended '{result.termination.value}' without duals"

@@ -68,7 +68,7 @@ class InChildProcess:
     adapter
         Where the child finds the adapter, as "module:Class" (see `dpopt.solvers.process.adapter.Adapter`).
     name, capabilities
-        Those of the adapter.
+        Those of the adapter: its name in the registry, what it accepts and gives.
     availability
         Says whether the library is there, without importing it.
     grace
@@ -87,9 +87,7 @@ class InChildProcess:
         grace: float = GRACE_SECONDS,
         through_files: bool = False,
     ) -> None:
-        self._adapter = adapter
-        self._name = name
-        self._capabilities = capabilities
+        self.adapter, self.name, self.capabilities = adapter, name, capabilities
         self._availability = availability
         self._grace = grace
         self._through_files = through_files
@@ -99,17 +97,7 @@ class InChildProcess:
 
     def __repr__(self) -> str:
         """Return name and adapter."""
-        return f"InChildProcess({self._adapter!r}, name={self._name!r})"
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        return self._name
-
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        """What the adapter accepts and gives."""
-        return self._capabilities
+        return f"InChildProcess({self.adapter!r}, name={self.name!r})"
 
     def availability(self) -> Availability:
         """Say whether the library is there, without importing it."""
@@ -129,7 +117,7 @@ class InChildProcess:
         """
         self._check(program, hint)
         if not isinstance(program, MaxCsp) and program.number_of_variables == 0:
-            return without_variables(program, self._name)  # libraries disagree about such programs, or crash
+            return without_variables(program, self.name)  # libraries disagree about such programs, or crash
         started = time.perf_counter()
         with self._lock:
             try:
@@ -143,7 +131,7 @@ class InChildProcess:
             return verified(program, replace(answer, seconds=time.perf_counter() - started))
         termination, limit, text = answer
         seconds = time.perf_counter() - started
-        return SolveResult(termination, limit, solver=self._name, native_status=text, seconds=seconds)
+        return SolveResult(termination, limit, solver=self.name, native_status=text, seconds=seconds)
 
     def close(self) -> None:
         """End the child, if there is one. The next solve starts another."""
@@ -163,7 +151,7 @@ class InChildProcess:
             return  # its library was there when it started; looking it up takes longer than many a small program
         availability = self._availability()
         if not availability.available:
-            raise SolverUnavailableError(f"{self._name} cannot run here: {availability.explanation}")
+            raise SolverUnavailableError(f"{self.name} cannot run here: {availability.explanation}")
 
     def _wall_seconds(self, limits: SolveLimits) -> float | None:
         return None if limits.seconds is None else limits.seconds + self._grace
@@ -174,7 +162,7 @@ class InChildProcess:
         if child is not None and child.usable(threads):
             return child
         self._end()
-        self._child = child = _Child(self._adapter, threads, through_files=self._through_files)
+        self._child = child = _Child(self.adapter, threads, through_files=self._through_files)
         self._last_rites = weakref.finalize(self, child.end)  # when this object goes, and at exit
         return child
 

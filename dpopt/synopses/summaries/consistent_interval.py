@@ -17,7 +17,7 @@ from dpopt.models.records.consistent_records import (
     proven_end,
     reversed_sense,
 )
-from dpopt.polynomials.solver_answers import linear_solver
+from dpopt.polynomials.solver_answers import linear_solver, suggested_point
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import SolveLimits, Termination
 from dpopt.programs.solver import Capability
@@ -108,7 +108,7 @@ def _end(program: MixedIntegerProgram, solver: Solver) -> tuple[float, bool, flo
     """Return the end that is proven, in records; whether the solver says that there is none; how far its point is from it."""
     records = float(program.row_upper[-1])
     end = records if program.maximize else 0.0
-    found = verified(program, solver.solve(program, _LIMITS))
+    found = verified(program, suggested_point(solver, program, _LIMITS)[1])
     if found.termination in {Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED}:
         return end, True, inf
     proven = None if found.duals is None else proven_end(program, found.duals)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PolynomialError, TranscriptError, WorkloadError
-from dpopt.models.model_size import ModelSize
+from dpopt.models.model_size import ModelSize, refuse_solver
 from dpopt.models.polynomials.answer_polynomial import (
     AnswerPolynomial,
     MixedAnswerPolynomial,
@@ -410,7 +410,9 @@ class Summary(PlannedSynopsis):
 
 def _taking_cones(solver: str | Solver, *, alone: bool) -> str | Solver | None:
     """Return the solver if it takes programs with cones; else None, or an error where it has nothing else to solve."""
-    if ModelSize(Capability.CONES, 0).taken_by(solver):
+    size = ModelSize(Capability.CONES, 0)
+    if size.taken_by(solver):
+        refuse_solver(solver, {"polynomial": size})
         return solver
     if alone:
         name = solver if isinstance(solver, str) else solver.name

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
+from dpopt.errors import DpoptError, ProgramError
 from dpopt.inference.records.bookkeeping import Bookkeeping
 from dpopt.inference.records.columns.columns import Answers
 from dpopt.inference.records.feasible_layout import rules_with_domains
@@ -32,6 +32,7 @@ from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver, why_refused
 from dpopt.public_random import PublicRandom
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.solvers.outside import asked
 from dpopt.solvers.registry import get_solver
 
 ENUMERATED_UP_TO = 2**20
@@ -215,7 +216,10 @@ class SolverPricing:
             return Priced(none)
         settings = self._settings
         limits = SolveLimits(seconds=seconds, threads=settings.threads, seed=settings.seed)
-        result = self._solver.solve(written.program, limits, hint=hint)
+        try:
+            result = asked(self._solver, written.program, limits, hint=hint)
+        except DpoptError:  # the budget is spent; the search of our own goes on
+            return Priced(none)
         record, _ = read_record(written.program, result)
         found = none if record is None else record[None, :]
         if Capability.DUALS in self._given.capabilities:

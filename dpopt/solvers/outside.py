@@ -1,0 +1,189 @@
+"""Solvers that are no part of dpopt: asked with an end to the waiting, and tried before anything depends on them.
+
+A call from Python cannot be ended. So such a solver works in a thread, which is left to itself where it does not answer. Native
+code that holds the interpreter's lock holds dpopt too: wrap an adapter in `InChildProcess`, whose process is killed.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from dpopt.errors import AccuracyWarning, DpoptError, ProgramError, SolverUnavailableError, warn
+from dpopt.programs.building import Builder
+from dpopt.programs.conic import Cone
+from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
+from dpopt.programs.solver import Capability, Program, Solver
+from dpopt.programs.verification import verified
+from dpopt.queries.clauses import Clauses
+from dpopt.solvers.process.child_process import InChildProcess
+from dpopt.solvers.registry import BREAKDOWNS, require_available
+
+TRIAL_SECONDS = 30.0
+"""The time limit of a solver that is tried on a tiny problem."""
+PATIENCE, OVERRUN = 60.0, 2.0
+"""Seconds, and time limits, that a solver from outside is waited for: what is longer."""
+
+_Reply = queue.SimpleQueue[tuple[object, BaseException | None]]
+_Tasks = queue.SimpleQueue[tuple[Callable[[], object], _Reply]]
+_idle: list[_Tasks] = []
+_overdue: list[tuple[Solver, _Reply]] = []
+_passed: deque[tuple[Solver, Capability]] = deque(maxlen=16)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # threads stay behind
+
+
+def answer(
+    solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
+) -> object:
+    """Return or raise what `solve` does; without a time limit it is waited for.
+
+    Raises SolverUnavailableError: a solver from outside overruns its time limit, or is still at an earlier question.
+    """
+    inner, solve = _outsider(solver), partial(solver.solve, program, limits, hint=hint)
+    if inner is None or isinstance(inner, InChildProcess):
+        return solve()
+    _overdue[:] = [one for one in _overdue if one[1].empty()]
+    said = f"the solver {name_of(inner)!r} did not answer"
+    if any(late is inner for late, _ in _overdue):
+        raise SolverUnavailableError(f"{said}, and is still at it")
+    wait = None if limits.seconds is None else max(PATIENCE, OVERRUN * limits.seconds)
+    try:
+        tasks, reply = _idle.pop(), _Reply()
+    except IndexError:
+        tasks, reply = _Tasks(), _Reply()
+        threading.Thread(target=_work, args=(tasks,), daemon=True).start()
+    tasks.put((partial(contextvars.copy_context().run, solve), reply))
+    try:
+        result, error = reply.get(timeout=wait)
+    except queue.Empty:
+        _overdue.append((inner, reply))
+        said += f" within {wait:g} s, at a limit of {limits.seconds:g} s"
+        raise SolverUnavailableError(said) from None
+    _idle.append(tasks)
+    if error is not None:
+        error.add_note("raised by the solver")
+        raise error
+    return result
+
+
+def asked(
+    solver: Solver, program: Program, limits: SolveLimits, *, hint: Point | None = None, of: str = "a problem"
+) -> SolveResult:
+    """Return a solver's result, its fields checked again; raises ProgramError for whatever else it does, or as `answer`."""
+    try:
+        found = answer(solver, program, limits, hint=hint)
+        if isinstance(found, SolveResult) and isinstance(found.termination, Termination):
+            return replace(found)
+        said = f"the solver {name_of(solver)} answered with {type(found).__name__}; expected SolveResult"
+    except (KeyboardInterrupt, DpoptError):
+        raise
+    except BaseException as error:  # exits and panics too: a run goes on without the solver
+        said = f"the solver broke down: {type(error).__name__}: {words_of(error):.200}"
+        raise ProgramError(f"{name_of(solver)} found no answer to {of}: {said}") from error
+    raise ProgramError(f"{of}: {said}")
+
+
+def tried(solver: Solver, takes: Capability) -> Solver:
+    """Return the solver, tried if it is from outside; raises SolverUnavailableError where it cannot run, or does not answer."""
+    inner = _outsider(require_available(solver))
+    if inner is None or any(one is inner and kind is takes for one, kind in _passed):
+        return solver
+    (program, best), where = (
+        tiny_problem(takes),
+        f"it was tried on a problem of two variables ({takes.value})",
+    )
+    try:
+        result = asked(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
+        why = _wrong(program, verified(program, result), best)
+    except SolverUnavailableError as error:
+        raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
+    except (DpoptError, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and not hasattr(error, "__notes__"):
+            raise  # the user's word, which no thread of a solver hears
+        why = str(error) or "it was interrupted"
+    if why is None:
+        _passed.append((inner, takes))
+    else:
+        said = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one: where it fails, a method "
+        warn(AccuracyWarning(f"{said}of dpopt's own answers, in rounds a short local search, or none does"))
+    return solver
+
+
+def tiny_clauses() -> MaxCsp:
+    """Return the tiny problem of weighted clauses."""
+    two = Clauses.conjunctions([[0, 1], [0, 1]], [[1, 2], [0, 0]], [[True, True], [True, True]])
+    return MaxCsp(np.array([2, 3], dtype=np.int32), two, np.array([2, -1], dtype=np.int64))
+
+
+def tiny_problem(takes: Capability) -> tuple[Program, float]:
+    """Return a public problem of two variables for a solver to be tried on, and its optimum."""
+    if takes is Capability.MAX_CSP:
+        return tiny_clauses(), 2.0
+    build, whole = Builder(), takes in {Capability.MIP, Capability.WHOLE}
+    x = build.variables("x", 2, upper=4.0, objective=1.0, whole=whole)
+    build.rows("sum", 1, (0, x, 1.0), lower=3.0)
+    if takes is Capability.CONVEX_QP:
+        build.squares("near", 2, (np.arange(2), x, 1.0), targets=2.0)
+        return build.program(), 3.25
+    if takes is Capability.CONES:
+        build.cones("length", Cone.SECOND_ORDER, 1, 2, (np.arange(2), x, 1.0))
+    return build.program(), 3.0
+
+
+def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
+    """Return what is wrong with a verified answer to a tiny problem; nothing if nothing is."""
+    if result.objective is None:
+        return f"it ended {result.termination.value!r} without a solution: {result.native_status:.200}"
+    sense, optimal = 1.0 if isinstance(program, MaxCsp) else -1.0, result.termination is Termination.OPTIMAL
+    stated = {"bound": result.bound, "optimum": result.objective if optimal else None}
+    wrong = [
+        f"{what} {said:g}"
+        for what, said in stated.items()
+        if said is not None and sense * (best - said) > 1e-2
+    ]
+    wrong += [f"{what} {said}" for what, said in result.report.items() if what.startswith("claimed_")]
+    return f"it states the {', '.join(wrong)}; the optimum is {best:g}" if wrong else None
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error says; those of a class from outside may raise themselves."""
+    try:
+        return str(error)
+    except BREAKDOWNS:
+        return "no words"
+
+
+def name_of(solver: Solver) -> str:
+    """Return a solver's name, whatever its code does."""
+    try:
+        return str.__str__(solver.name)
+    except BREAKDOWNS:
+        return "a solver without a name"
+
+
+def _outsider(solver: Solver) -> Solver | None:
+    """Return the solver from outside that gets a problem in the end; None where that is a part of dpopt."""
+    while type(solver).__module__.startswith("dpopt.") and hasattr(solver, "inner"):
+        solver = solver.inner
+    path = solver.adapter if isinstance(solver, InChildProcess) else type(solver).__module__
+    return None if path.startswith("dpopt.") else solver
+
+
+def _work(tasks: _Tasks) -> None:
+    """Do one task after the other: what a solver starts may end with the thread that started it."""
+    while True:
+        call, reply = tasks.get()
+        try:
+            reply.put((call(), None))
+        except BaseException as error:  # noqa: BLE001  # raised again where the answer is read
+            reply.put((None, error))
