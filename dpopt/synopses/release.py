@@ -22,7 +22,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Spending, privacy_statement
-from dpopt.errors import PlanError, SchemaError
+from dpopt.errors import AccuracyWarning, PlanError, SchemaError
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.mechanisms.noise import Noise
@@ -39,7 +39,14 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
-from dpopt.releases.measured_size import MARGIN, is_measured, size_of, tell_smallest, with_size_measured
+from dpopt.releases.measured_size import (
+    MARGIN,
+    declared_rows,
+    is_measured,
+    size_of,
+    tell_smallest,
+    with_size_measured,
+)
 from dpopt.releases.plan import DEFAULT_DELTA, choice
 from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.schema.attribute import Attribute
@@ -381,7 +388,10 @@ class Request:
                 f"give --n, the number of records (a guess under add-remove, where it is measured), or --n0, one that is "
                 f"declared; found {found}"
             )
-        budget = self.spending()
+        budget, most = self.spending(), self.reading.rows_per_person
+        self.reading.check_declared(n0)
+        if n0 is not None and most is not None:
+            self.stages.warning(AccuracyWarning(declared_rows(n0, most)))
         measured = is_measured(self.relation, n0)
         if measured:
             tell_smallest(budget, self.stages)

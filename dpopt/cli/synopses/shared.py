@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -57,11 +57,11 @@ class PlanOptions(options.SpendingOptions):
     rows_per_person: options.RowsPerPersonOption = None
     accept_draft: AcceptDraftOption = False
 
-    def request(self) -> Request:
+    def request(self, *, n0_counted: bool = False) -> Request:
         """Return what is asked."""
         from dpopt.synopses.release import Request
 
-        reading = options.UnitOptions(self.rows_per_person).reading()
+        reading = options.UnitOptions(self.rows_per_person, n0_counted).reading()
         return Request(**spending(self), reading=reading, accept_draft=self.accept_draft)
 
 
@@ -106,7 +106,7 @@ class ReleaseOptions(options.ReadingOptions, options.PayingOptions, options.Spen
 
     accept_draft: AcceptDraftOption = False
 
-    def asked(self, schema: Path | None = None) -> Asked:
+    def asked(self, schema: Path | None = None, *, n0_counted: bool = False) -> Asked:
         """Return what is asked; without a header line the columns are those of the schema, in order."""
         from dpopt.schema.schema import Schema
 
@@ -117,7 +117,7 @@ class ReleaseOptions(options.ReadingOptions, options.PayingOptions, options.Spen
             declared = Schema.read(schema)
         return {
             **spending(self),  # type: ignore[typeddict-item]  # the fields have the names of the keys
-            "reading": self.reading(declared),
+            "reading": replace(self.reading(declared), n0_counted=n0_counted),
             "accept_draft": self.accept_draft,
             "budget": self.ledger(),
         }

@@ -181,8 +181,8 @@ class TableReading:
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> reading.for_schema(schema) == reading, reading.for_publication(schema).column_names
     (True, ('smoker', 'unused 2'))
-    >>> reading.check_against(schema), reading.check_counted(10_000, schema)
-    (None, None)
+    >>> reading.check_against(schema), reading.check_counted(10_000, schema), reading.check_declared(10_000)
+    (None, None, None)
     >>> reading.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
     >>> reading.table_form().separators, reading.pairs_form().quotes, reading.edges_form().comments
     (';', True, '#%')
@@ -205,6 +205,7 @@ class TableReading:
     rows_per_person: int | None = None
     thousands: str | None = None
     trim: bool | None = None
+    n0_counted: bool = False
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKED.items():
@@ -229,6 +230,8 @@ class TableReading:
                 "go together; give both, or neither"
             )
         if self.person is None:
+            if self.n0_counted:
+                raise SchemaError("--n0-counted is about --n0 with --person; leave it out, or give --person")
             return
         if not isinstance(self.person, str) or not self.person:
             raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
@@ -273,6 +276,15 @@ class TableReading:
             raise PlanError(
                 f"{option}: what a row holds decides whether it is counted, so the number of counted records is private, and "
                 "replace-one publishes it; use --neighbours add-remove"
+            )
+
+    def check_declared(self, n0: int | None) -> None:
+        """Refuse, by PlanError, a declared number of records that may be of rows which --person does not count."""
+        if n0 is not None and self.person is not None and not self.n0_counted:
+            raise PlanError(
+                f"found --n0 {n0:,} with --person, where only the first {self.rows_per_person:,} rows of each person are "
+                "counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the number is measured "
+                "with 1 % of the budget. If the number of counted rows is public, say so by --n0-counted"
             )
 
     def check_counted(self, size: int | None, schema: Schema) -> None:
@@ -413,7 +425,10 @@ class TableReading:
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        return {**encode(self), "on_invalid": self.repairs.text}
+        said = {**encode(self), "on_invalid": self.repairs.text}
+        if not self.n0_counted:
+            del said["n0_counted"]  # as in files from before there was this field
+        return said
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:
@@ -522,6 +537,7 @@ def _two_columns(given: object) -> tuple[int, int]:
 
 
 _CHECKED: Mapping[str, Callable[..., object]] = {
+    "n0_counted": _truth("n0_counted"),
     "layout": Layout.named,
     "first_item": _first_item,
     "pair_columns": _two_columns,
