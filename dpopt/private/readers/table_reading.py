@@ -283,8 +283,8 @@ class TableReading:
         if n0 is not None and self.person is not None and not self.n0_counted:
             raise PlanError(
                 f"found --n0 {n0:,} with --person, where only the first {self.rows_per_person:,} rows of each person are "
-                "counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the number is measured "
-                "with 1 % of the budget. If the number of counted rows is public, say so by --n0-counted"
+                "counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the number is "
+                "measured with 1 % of the budget. If the number of counted rows is public, say so by --n0-counted"
             )
 
     def check_counted(self, size: int | None, schema: Schema) -> None:
