@@ -12,6 +12,7 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types, plain
 from dpopt.errors import SchemaError
+from dpopt.schema.arrow_names import refused_type
 from dpopt.schema.dates import (
     NANOSECONDS,
     UNITS,
@@ -88,6 +89,8 @@ class Attribute:
     unit
         What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers. Without `after`: the
         values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or "nanoseconds" too.
+    arrow
+        Arrow's name of the type that the column has in tables, and gets in synthetic ones: see `dpopt.schema.arrow_names`.
 
     Raises
     ------
@@ -121,6 +124,7 @@ class Attribute:
     after: str | None = None
     unit: str | None = None
     digits: int | None = None
+    arrow: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -140,6 +144,8 @@ class Attribute:
         self._check_other()
         self._check_missing()
         self._check_texts()
+        if self.arrow is not None and (wanted := refused_type(self)) is not None:
+            raise self._refusal(f"'arrow' is {self.arrow!r}; expected {wanted}; or leave it out")
         if not 1 <= self.size <= LARGEST_SIZE:
             raise self._refusal(
                 f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError
+from dpopt.schema.arrow_names import holds_moments
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
 from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, first_and_last, forms_of
@@ -102,7 +103,11 @@ def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
     whole, form = one.integer and first.integer, first.date_format
     last = None if form is None else first_and_last(form)[1]
     ends = _OUT_OF_THE_WAY if last is None else (Seconds(last - 1), Seconds(last))
-    return Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
+    found = Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
+    # Written as the first date is, but for sums that its type does not hold, such as nanoseconds beyond 2262.
+    if first.arrow is not None and form is not None and holds_moments(first.arrow, *_ends(attributes, place)):
+        object.__setattr__(found, "arrow", first.arrow)
+    return found
 
 
 def _ends(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:

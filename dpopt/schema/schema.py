@@ -354,7 +354,7 @@ def _listed(names: tuple[str, ...], limit: int = 8) -> str:
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 
-_COMMON = ("name", "type", "missing", "other", "occurring")
+_COMMON = ("name", "type", "missing", "other", "occurring", "arrow")
 _OF_NUMBERS = ("decimals", "representatives", "after", "unit")
 
 _KEYS = {
@@ -393,6 +393,8 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     if attribute.other is not None:
         numeric = attribute.kind is AttributeKind.NUMERIC
         written["other"] = plain(attribute.other) if numeric else attribute.other  # type: ignore[arg-type]
+    if attribute.arrow is not None:
+        written["arrow"] = attribute.arrow
     if attribute.occurring is not None:
         written["occurring"] = [_code_to_json(attribute, code) for code in attribute.occurring]
     return written
@@ -426,7 +428,7 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
-    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit")
+    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit", "arrow")
     common: dict[str, Any] = {key: declared.get(key) for key in optional}
     common["date_format"] = declared.get("format")
     if kind is AttributeKind.NUMERIC:

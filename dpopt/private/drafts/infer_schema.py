@@ -18,6 +18,7 @@ from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
+from dpopt.private.drafts.column_types import with_type
 from dpopt.private.drafts.few_rows import decided_by_few
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_durations import in_natural_unit
@@ -26,7 +27,7 @@ from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.drafts.guess_rules import Proposal, propose
 from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.encode import as_text, clean, no_reading
+from dpopt.private.readers.encode import ZONED, as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
@@ -337,10 +338,13 @@ def infer_schema(
         column = counts[place]
         values = column.result(getattr(source, "labels", {}).get(name, {}))
         guess = Guess(None, column.unread) if column.unread else guess_attribute(values, limits)
-        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *guess.check))
+        zone = (
+            (f"{ZONED.format(column.kind.tz)}: so are its bins",) if getattr(column.kind, "tz", None) else ()
+        )
+        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *zone, *guess.check))
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
-            attributes.append(guess.attribute)
+            attributes.append(with_type(guess.attribute, column.kind))
     if not attributes:
         reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
         raise PrivateDataError(f"{source.title} has no column for a schema:\n  {reasons}")
@@ -477,6 +481,7 @@ class _ValueCounts:
         self.rows = 0
         self.typed = False
         self.unread = ""  # why the column is left out
+        self.kind: Any = None  # its type
         self._tick: str | None = None  # what its durations count
         self._parts: list[tuple[pa.Array, NDArray[np.int64]]] = []
 
@@ -484,7 +489,7 @@ class _ValueCounts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self.rows += len(array)
+        self.rows, self.kind = self.rows + len(array), self.kind or array.type
         self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
         if pa.types.is_duration(array.type):
             self._tick, array = array.type.unit, array.view(pa.int64())

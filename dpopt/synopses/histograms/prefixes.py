@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 ROWS = "prefixes that grow"
-_KIND = "prefixes"
+PREFIXES = "prefixes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,14 +332,14 @@ class _State:
             "edges": None if edges is None else list(edges),
             "date_format": self.bins.date_format,
         }
-        return {"kind": _KIND, "version": 1, "plan": self.plan.to_json(), "bins": bins}
+        return {"kind": PREFIXES, "version": 1, "plan": self.plan.to_json(), "bins": bins}
 
     @classmethod
     def of(cls, contents: JournalContents) -> _State:
         """Return the state of a journal; TranscriptError if it is none of prefixes."""
         try:
             first = contents.entries[0]
-            if first["kind"] != _KIND or first["version"] != 1:
+            if first["kind"] != PREFIXES or first["version"] != 1:
                 raise TranscriptError("found another file; expected one of 'dpopt prefixes release'")
             plan, bins = PrefixPlan.from_json(first["plan"]), first["bins"]
             labels, edges = bins["labels"], bins["edges"]
