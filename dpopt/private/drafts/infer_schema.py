@@ -57,6 +57,7 @@ _OF_MALFORMED = (
     "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out "
     "under drop, and under other counts each as a record of buckets"
 )
+_DAMAGED = "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
 _FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 _EXAMPLES, MOST_SHOWN = 3, 5
@@ -329,6 +330,7 @@ def infer_schema(
         *([] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]),
     ]
     limits = Limits(bins, max_values, source.decimal, tuple(source.names))
+    is_text = isinstance(source, CsvSource | CsvFilesSource)
     attributes, reviews = [], []
     for place, name in enumerate(source.names):
         if place not in counts:
@@ -341,14 +343,14 @@ def infer_schema(
         zone = (
             (f"{ZONED.format(column.kind.tz)}: so are its bins",) if getattr(column.kind, "tz", None) else ()
         )
-        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *zone, *guess.check))
+        noted = [f"{_DAMAGED.format(shown(text))}" for text in _with_controls(guess)[:1]]
+        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *noted, *zone, *guess.check))
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
-            attributes.append(with_type(guess.attribute, column.kind))
+            attributes.append(guess.attribute if is_text else with_type(guess.attribute, column.kind))
     if not attributes:
         reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
         raise PrivateDataError(f"{source.title} has no column for a schema:\n  {reasons}")
-    is_text = isinstance(source, CsvSource | CsvFilesSource)
     declared = {
         name: getattr(how, name)
         for name in READING_KEYS
@@ -437,6 +439,11 @@ def _notes_on(source: TableSource) -> list[str]:
             "most names of columns are numbers: if the first line is a record already, add a line of names to the table"
         )
     return notes
+
+
+def _with_controls(guess: Guess) -> list[str]:
+    texts = () if guess.attribute is None else (*guess.attribute.values, guess.attribute.missing)
+    return [text for text in texts if isinstance(text, str) and re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)]
 
 
 def _review(column: ColumnValues, guess: Guess) -> ColumnReview:

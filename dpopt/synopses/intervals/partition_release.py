@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -349,5 +350,14 @@ def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int6
 def _values_of(bins: Bins) -> list[str]:
     if bins.edges is None:
         return [bins.label(place) for place in range(bins.number)]
-    numbers = [bins.edge_text(place) for place in range(bins.intervals)]
-    return [*numbers, *(bins.label(place) for place in range(bins.intervals, bins.number))]
+    labels = map(bins.label, range(bins.intervals, bins.number))
+    return [*(_lower_end(bins, place) for place in range(bins.intervals)), *labels]
+
+
+def _lower_end(bins: Bins, place: int) -> str:
+    """Return the lower edge of a bin; in files from before bins had forms of dates only its label says that it is one."""
+    found = re.match(r"\[(.*)[)\]]", bins.label(place))
+    if bins.date_format is not None or found is None:
+        return bins.edge_text(place)
+    ends = found[1].split(", ")  # dates may hold commas too
+    return ", ".join(ends[: len(ends) // 2])
