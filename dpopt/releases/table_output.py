@@ -19,12 +19,12 @@ from dpopt.errors import PlanError, SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, first_and_last, has_time
-from dpopt.schema.lengths import add_lengths, as_in_files
+from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars
+    import polars as pl
     import pyarrow as pa
 
 
@@ -219,8 +219,8 @@ def records_table(
     import pyarrow as pa
 
     columns = [
-        _typed(attribute, values).take(pa.array(codes))
-        for attribute, values, codes in _decoded_columns(schema, records, numbers)
+        _typed(attribute, values, arrow_of(schema.attributes, place) or "").take(pa.array(codes))
+        for place, (attribute, values, codes) in enumerate(_decoded_columns(schema, records, numbers))
     ]
     names = list(schema.names)
     if weights is not None:
@@ -230,7 +230,7 @@ def records_table(
 
 
 def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:
-    """Return a table as a DataFrame: where values may be missing, declared whole numbers and truth values by pandas' own types."""
+    """Return a table as a DataFrame: declared whole numbers and truth values that may be missing by pandas' own types."""
     import pandas as pd
 
     def own(kind: pa.DataType) -> Any:
@@ -244,18 +244,18 @@ def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:
     return frame
 
 
-def as_polars(table: pa.Table, schema: Schema) -> polars.DataFrame:
+def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
     """Return a table as a DataFrame of polars, ordered categories as an Enum.
 
     Raises PlanError if polars is not installed.
     """
     try:
-        import polars
+        import polars as pl
     except ImportError:
         raise PlanError("to_polars needs polars, which is not installed; run: pip install polars") from None
     ordered = {one.name: one.values for one in schema.attributes if one.arrow == "ordered category"}
-    found = polars.DataFrame(table)
-    enums = {name: polars.Enum([value_text(value) for value in values]) for name, values in ordered.items()}
+    found = pl.DataFrame(table)
+    enums = {name: pl.Enum([value_text(value) for value in values]) for name, values in ordered.items()}
     return found.cast(enums) if enums else found  # type: ignore[arg-type]  # its types are a union of classes
 
 
@@ -298,12 +298,12 @@ def _cell(text: str, *, alone: bool = False) -> str:
     return f'"{doubled}"'
 
 
-def _typed(attribute: Attribute, written: Sequence[Value | None]) -> pa.Array:
-    """Return values of an attribute, that of missing last, in the type that it declares, or else the usual one."""
+def _typed(attribute: Attribute, written: Sequence[Value | None], name: str) -> pa.Array:
+    """Return values of an attribute, that of missing last, in the Arrow type of this name; in the usual one without a name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    usual, name = _arrow_values(attribute, written), attribute.arrow or ""
+    usual = _arrow_values(attribute, written)
     if name.endswith("category"):
         places = pa.array(
             [None if value is None else code for code, value in enumerate(usual.to_pylist())], pa.int32()

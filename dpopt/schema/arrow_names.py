@@ -19,7 +19,9 @@ _TEXTS = re.compile(r"(ordered )?category")
 _LARGEST = {"float": 2.0**127, "double": 2.0**1023}
 
 
-def refused_type(attribute: Attribute) -> str | None:
+def refused_type(  # noqa: PLR0911  one for each form of attribute
+    attribute: Attribute,
+) -> str | None:
     """Return what an attribute could have in place of the type that it declares; None if that suits its values."""
     if attribute.after is not None:
         return "none, as a length has that of the date that it counts from"
@@ -49,10 +51,10 @@ def refused_type(attribute: Attribute) -> str | None:
 
 
 _SUCH_AS = {
-    "date": "date32[day], date64[ms], or a timestamp such as timestamp[us] or timestamp[ms, tz=Europe/Berlin] that holds all bins",
+    "date": "date32[day], date64[ms], or a timestamp that holds all bins, such as timestamp[us] or timestamp[s, tz=Europe/Rome]",
     "duration": "a duration such as duration[ms] that holds all bins",
-    "number": "int8 to int64 or uint8 to uint64 (of whole numbers), float, double or one such as decimal128(10, 2) that holds all "
-    "numbers; for listed ones category or ordered category too",
+    "number": "int8 to int64 or uint8 to uint64 (of whole numbers), float, double or one such as decimal128(10, 2) that holds "
+    "all numbers; for listed ones category or ordered category too",
 }
 
 

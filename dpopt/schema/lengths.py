@@ -103,11 +103,16 @@ def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
     whole, form = one.integer and first.integer, first.date_format
     last = None if form is None else first_and_last(form)[1]
     ends = _OUT_OF_THE_WAY if last is None else (Seconds(last - 1), Seconds(last))
-    found = Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
-    # Written as the first date is, but for sums that its type does not hold, such as nanoseconds beyond 2262.
-    if first.arrow is not None and form is not None and holds_moments(first.arrow, *_ends(attributes, place)):
-        object.__setattr__(found, "arrow", first.arrow)
-    return found
+    return Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
+
+
+def arrow_of(attributes: Sequence[Attribute], place: int) -> str | None:
+    """Return the Arrow type that a column declares; of a length that of the date before it, if it holds all sums."""
+    one = attributes[place]
+    if one.after is None:
+        return one.arrow
+    name = arrow_of(attributes, [other.name for other in attributes].index(one.after))
+    return name if name is not None and holds_moments(name, *_ends(attributes, place)) else None
 
 
 def _ends(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:

@@ -134,7 +134,9 @@ def report(
 @command("inspect")
 def inspect(
     *,
-    path: Annotated[Path, typer.Argument(help="File or folder that dpopt wrote, or a folder with some of them.")],
+    path: Annotated[
+        Path, typer.Argument(help="File or folder that dpopt wrote, or a folder with some of them.")
+    ],
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what a file or folder of dpopt holds, what was spent on it, and how far what a solver found is from the optimum.

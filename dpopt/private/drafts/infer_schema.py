@@ -57,7 +57,9 @@ _OF_MALFORMED = (
     "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out "
     "under drop, and under other counts each as a record of buckets"
 )
-_DAMAGED = "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
+_DAMAGED = (
+    "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
+)
 _FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 _EXAMPLES, MOST_SHOWN = 3, 5
@@ -347,7 +349,10 @@ def infer_schema(
         guess = replace(guess, check=(*decided_by_few(values, limits, guess), *noted, *zone, *guess.check))
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
-            attributes.append(guess.attribute if is_text else with_type(guess.attribute, column.kind))
+            kind = getattr(source, "types", {}).get(
+                name, column.kind
+            )  # texts of Parquet are read as dictionaries
+            attributes.append(guess.attribute if is_text else with_type(guess.attribute, kind))
     if not attributes:
         reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
         raise PrivateDataError(f"{source.title} has no column for a schema:\n  {reasons}")
