@@ -132,10 +132,7 @@ class SyntheticRelease(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release into a new or empty folder: the one that `out` would have made.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If the folder holds something, or cannot be written.
+        Raises ReleaseFolderError if the folder holds something, or cannot be written.
         """
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
@@ -154,10 +151,7 @@ class SyntheticRelease(Shown):
     def records(self) -> SyntheticRecords:
         """The distinct records and their multiplicities.
 
-        Raises
-        ------
-        PlanError
-            If the release holds noisy answers alone.
+        Raises PlanError if the release holds noisy answers alone.
         """
         if self.synthetic is None:
             raise PlanError(
@@ -169,10 +163,7 @@ class SyntheticRelease(Shown):
     def written(self) -> SyntheticRecords:
         """What is written: distinct rows and how often each stands there, or distinct records with their weights.
 
-        Raises
-        ------
-        PlanError
-            If the release holds noisy answers alone.
+        Raises PlanError if the release holds noisy answers alone.
         """
         return self.records if self.picked is None else self.picked
 
@@ -182,10 +173,7 @@ class SyntheticRelease(Shown):
         Columns have the types that the schema declares under "arrow". Others: dates datetime64, durations timedelta64, texts
         text; a column of missing and whole numbers float64.
 
-        Raises
-        ------
-        PlanError
-            If there are more columns than a table holds with profit; `to_sparse` gives them.
+        Raises PlanError if there are more columns than a table holds with profit; `to_sparse` gives them.
         """
         from dpopt.releases.table_output import as_frame
 
@@ -228,10 +216,7 @@ class SyntheticRelease(Shown):
 
         The optimization that chooses the rows of a release chooses these: the same n gives the same rows.
 
-        Raises
-        ------
-        PlanError
-            If n is below 1, or as `to_pandas`.
+        Raises PlanError if n is below 1, or as `to_pandas`.
 
         Examples
         --------
@@ -283,10 +268,7 @@ class SyntheticRelease(Shown):
         weights : (r,) float64 array or None
             Those of the distinct records; None where rows are written.
 
-        Raises
-        ------
-        PlanError
-            If the schema is not that of a wide table (`Schema.binary`).
+        Raises PlanError if the schema is not that of a wide table (`Schema.binary`).
         """
         from scipy.sparse import csr_array
 

@@ -92,10 +92,7 @@ class Attribute:
     arrow
         Arrow's name of the type that the column has in tables, and gets in synthetic ones: see `dpopt.schema.arrow_names`.
 
-    Raises
-    ------
-    SchemaError
-        If the declaration contradicts itself; the message names the attribute.
+    Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
     --------

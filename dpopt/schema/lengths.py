@@ -28,10 +28,7 @@ _DIGITS, _MOST_DIGITS = 14, 300
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
     """Return the positions of each length and of the column that it counts from, in the order in which they are added up.
 
-    Raises
-    ------
-    SchemaError
-        If a length counts from a column that does not exist, or from itself through others.
+    Raises SchemaError if a length counts from a column that does not exist, or from itself through others.
 
     Examples
     --------

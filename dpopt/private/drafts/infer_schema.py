@@ -137,10 +137,7 @@ class SchemaDraft:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the draft, and its review beside it as a page (.html), which is returned. Both are for their owner alone.
 
-        Raises
-        ------
-        SchemaError
-            If one of the two is there already.
+        Raises SchemaError if one of the two is there already.
         """
         file = Path(path)
         beside = file.with_suffix(".html")
@@ -175,10 +172,7 @@ class SchemaDraft:
         accept
             Numbers of accepted proposals, from 1. What `columns` says comes after them.
 
-        Raises
-        ------
-        SchemaError
-            If a column or proposal is not in the draft, or a declaration contradicts itself.
+        Raises SchemaError if a column or proposal is not in the draft, or a declaration contradicts itself.
         """
         changes = dict(columns or {})
         if unknown := sorted(changes.keys() - set(self.schema.names)):
@@ -294,12 +288,8 @@ def infer_schema(
     SchemaDraft
         The schema and a review of each column, which notebooks show. For the owner only.
 
-    Raises
-    ------
-    PrivateDataError
-        If the table cannot be read, has no rows, or no column can be used.
-    SchemaError
-        If `bins` or `max_values` is out of range.
+    Raises PrivateDataError if the table cannot be read, has no rows, or no column can be used; SchemaError if `bins` or
+    `max_values` is out of range.
 
     Examples
     --------

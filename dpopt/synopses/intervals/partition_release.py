@@ -126,10 +126,7 @@ class PartitionRelease(PlannedSynopsis):
     def answer(self, text: str, *, confidence: float = CONFIDENCE) -> PartitionAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
 
-        Raises
-        ------
-        WorkloadError
-            If the text names no box.
+        Raises WorkloadError if the text names no box.
         """
         return self.boxes([sides_of(text, self.axes)], confidence=confidence)[0]
 
@@ -142,10 +139,7 @@ class PartitionRelease(PlannedSynopsis):
         that are touched, each with its noise (`reach_of_sums`, exact variances of least squares). With printed weights all
         ranges together are off by at most the error of the plan, at the plan's confidence; another one is refused.
 
-        Raises
-        ------
-        WorkloadError
-            If there is no such box, or no such confidence.
+        Raises WorkloadError if there is no such box, or no such confidence.
         """
         starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
         stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
@@ -175,10 +169,7 @@ class PartitionRelease(PlannedSynopsis):
     def whole_counts(self, records: int) -> NDArray[np.int64]:
         """Return how many of so many synthetic records each box has, (c,): whole numbers near the shares of its weight.
 
-        Raises
-        ------
-        WorkloadError
-            If there are no records to share, by the request or by the release's own estimate.
+        Raises WorkloadError if there are no records to share, by the request or by the release's own estimate.
         """
         if records < 1 or self.total <= 0.0:
             raise WorkloadError(
@@ -279,10 +270,7 @@ MOST_RECORDS = 10_000_000
 def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> None:
     """Write the first and the last bin of each box along each column, and its weight; whole or not at all.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises ReleaseFolderError if the file cannot be written.
     """
     header = [f"{bins.name} {end}" for bins in released.axes for end in ("first", "last")]
     partition = released.partition
@@ -306,14 +294,8 @@ def write_records(released: PartitionRelease, path: str | os.PathLike[str], reco
 
     A bin of numbers is written as its lower edge, which lies in it; any other as its label.
 
-    Raises
-    ------
-    PlanError
-        If there are too many records.
-    WorkloadError
-        If there are none, or the release has none by its own estimate.
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises PlanError if there are too many records; WorkloadError if there are none, or the release has none by its own
+    estimate; ReleaseFolderError if the file cannot be written.
     """
     if records > MOST_RECORDS:
         raise PlanError(f"found {records:,} records to write; expected at most {MOST_RECORDS:,}")
@@ -328,10 +310,7 @@ def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int6
 
     Of c records in a box of v cells record r, from 0, lies in cell (2 r + 1) v / (2 c), rounded down.
 
-    Raises
-    ------
-    WorkloadError
-        As `PartitionRelease.whole_counts`.
+    Raises WorkloadError as `PartitionRelease.whole_counts`.
     """
     partition = released.partition
     counts = released.whole_counts(records)
