@@ -51,7 +51,7 @@ def refused_type(  # noqa: PLR0911  one for each form of attribute
 
 
 _SUCH_AS = {
-    "date": "date32[day], date64[ms], or a timestamp that holds all bins, such as timestamp[us] or timestamp[s, tz=Europe/Rome]",
+    "date": "date32[day], date64[ms], or a timestamp that holds all bins, such as timestamp[us] or timestamp[s, tz=UTC]",
     "duration": "a duration such as duration[ms] that holds all bins",
     "number": "int8 to int64 or uint8 to uint64 (of whole numbers), float, double or one such as decimal128(10, 2) that holds "
     "all numbers; for listed ones category or ordered category too",

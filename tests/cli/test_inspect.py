@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dpopt
-from tests.cli.command_line import call, flat, refuse, succeed
+from tests.cli.command_line import flat, refuse, succeed
 
 ROWS = 400
 TABLE = pd.DataFrame({"age": [10, 30, 50, 70] * (ROWS // 4), "smoker": [True, False] * (ROWS // 2)})
@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     steps = ("--column", "age", "--steps", 2, "--rho", 1, "-o")
     run("prefixes release", *read, *steps, folder / "steps.jsonl")
     for ending in ("lp", "mps", "pbtxt"):
-        played = ("--release", folder / "release", "--round", 1)
+        played = ("--release", folder / "release", "--round", 1, "--formulation", "aggregated")
         run("model export", "best_response", *played, "-o", folder / f"model.{ending}")
     return folder
 
@@ -96,7 +96,7 @@ KINDS = {
     "weights/reweighting.json": "weights of the records",
     "page.html": "page for people",
     "histogram.npz": "histogram",
-    "grid.npz": "grid",
+    "grid.npz": "histogram of several columns",
     "intervals.npz": "intervals",
     "summary.npz": "summary",
     "steps.jsonl": "prefixes that grow",
@@ -144,9 +144,8 @@ def test_a_run_that_has_not_ended_says_how_to_go_on(made: Path, tmp_path: Path) 
 )
 def test_a_damaged_one_is_refused_in_one_line(name: str, made: Path, tmp_path: Path) -> None:
     damaged = tmp_path / Path(name).name
-    damaged.write_bytes((made / name).read_bytes()[:-40])
-    assert call("inspect", damaged).exit_code != 0
-    assert "Traceback" not in call("inspect", damaged).stderr
+    damaged.write_bytes((made / name).read_bytes()[:60])
+    assert "damaged" in flat(refuse("inspect", damaged))
 
 
 def test_what_dpopt_did_not_write_is_refused(made: Path, tmp_path: Path) -> None:

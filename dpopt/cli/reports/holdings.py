@@ -76,9 +76,9 @@ _TEXTS = {
     b"<!doctype html>": "page for people (HTML)",
     b'{"event": "': "log of a run; NOT private",
     b"\\ ": "optimization model (LP file)",
-    b"NAME": "optimization model (MPS file)",
     b"* ": "optimization model (MPS file)",
     b'name: "': "optimization model (CP-SAT)",
+    b"NAME": "optimization model (MPS file)",
     b"DPOPTBIT": "wide table of bits; NOT private",
     b"\x89PNG": "picture",
     b"%PDF": "picture",
@@ -104,7 +104,9 @@ def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
             made = read_synopsis(path)
             return Held(made.WHAT, (repr(made),), made.privacy, tuple(made.solved_in_words()))
         if start.startswith(b'{"') and b'"dpopt_budget"' in start:
-            return Held("budget over many releases", (repr(BudgetLedger(path)),))
+            paid = BudgetLedger(path)
+            paid.contents()  # refuses a damaged file
+            return Held("budget over many releases", (repr(paid),))
         if start.startswith(b'{"') and b'"entry"' in start:
             return _journal(path)
         if start.lstrip().startswith(b"{") and not start.startswith(b'{"event'):
@@ -125,6 +127,8 @@ def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
 
 def _journal(path: Path) -> Held:
     found = read_journal(path)
+    if not found.entries:
+        raise ReleaseFolderError(f"{path} is damaged: its first line is not whole; restore it from a copy")
     if found.entries and found.entries[0].get("kind") == PREFIXES:
         made = Prefixes.read(path)
         return Held("prefixes that grow", (repr(made),), made.privacy)
