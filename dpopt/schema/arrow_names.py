@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from dpopt.schema.dates import NANOSECONDS, TICKS, first_and_last
-
-if TYPE_CHECKING:
-    from dpopt.schema.attribute import Attribute
 
 _WHOLE = re.compile(r"(u?)int(8|16|32|64)")
 _FRACTIONS = re.compile(r"float|double|decimal128\(([1-9]|[12]\d|3[0-8]), (\d|[12]\d|3[0-8])\)")
@@ -19,13 +16,16 @@ _TEXTS = re.compile(r"(ordered )?category")
 _LARGEST = {"float": 2.0**127, "double": 2.0**1023}
 
 
-def refused_type(  # noqa: PLR0911  one for each form of attribute
-    attribute: Attribute,
+def refused_type(
+    name: str,
+    numbers: Sequence[str | float],
+    *,
+    listed: bool,
+    whole: bool,
+    date_format: str | None = None,
+    duration: str | None = None,
 ) -> str | None:
-    """Return what an attribute could have in place of the type that it declares; None if that suits its values."""
-    if attribute.after is not None:
-        return "none, as a length has that of the date that it counts from"
-    name, numbers = str(attribute.arrow), attribute.edges or attribute.values
+    """Return what an attribute could have in place of a type; None if that suits its edges, or the values that are listed."""
     if any(isinstance(value, str | bool) for value in numbers):
         truth = name == "bool" and all(isinstance(value, bool) for value in numbers)
         return (
@@ -34,20 +34,21 @@ def refused_type(  # noqa: PLR0911  one for each form of attribute
             else "category, ordered category or, of truth values, bool"
         )
     least, most = min(map(float, numbers)), max(map(float, numbers))
-    if (form := attribute.date_format) is not None:
-        return None if first_and_last(form)[0] and holds_moments(name, least, most) else _SUCH_AS["date"]
-    if attribute.duration is not None:
+    if date_format is not None:
+        return (
+            None if first_and_last(date_format)[0] and holds_moments(name, least, most) else _SUCH_AS["date"]
+        )
+    if duration is not None:
         found = _DURATIONS.fullmatch(name)
-        size = max(-least, most) * NANOSECONDS[attribute.duration]
+        size = max(-least, most) * NANOSECONDS[duration]
         return None if found and size < 2**63 * TICKS[found[1]] else _SUCH_AS["duration"]
-    whole = attribute.integer or all(isinstance(value, int) for value in attribute.values or (0.5,))
     if (found := _WHOLE.fullmatch(name)) is not None and whole:
         low = 0 if found[1] else -(2 ** (int(found[2]) - 1))
         return None if low <= least and most < low + 2 ** int(found[2]) else _SUCH_AS["number"]
     if (found := _FRACTIONS.fullmatch(name)) is not None:
         largest = _LARGEST.get(name) or 10.0 ** (int(found[1]) - int(found[2]))
         return None if max(-least, most) < largest else _SUCH_AS["number"]
-    return None if attribute.values and _TEXTS.fullmatch(name) else _SUCH_AS["number"]
+    return None if listed and _TEXTS.fullmatch(name) else _SUCH_AS["number"]
 
 
 _SUCH_AS = {

@@ -141,8 +141,7 @@ class Attribute:
         self._check_other()
         self._check_missing()
         self._check_texts()
-        if self.arrow is not None and (wanted := refused_type(self)) is not None:
-            raise self._refusal(f"'arrow' is {self.arrow!r}; expected {wanted}; or leave it out")
+        self._check_arrow()
         if not 1 <= self.size <= LARGEST_SIZE:
             raise self._refusal(
                 f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values"
@@ -332,6 +331,19 @@ class Attribute:
                 f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its 'unit' "
                 f"out of {', '.join(UNITS)}, found {self.unit!r}"
             )
+
+    def _check_arrow(self) -> None:
+        if self.arrow is None:
+            return
+        whole = self.integer or all(isinstance(value, int) for value in self.values or (0.5,))
+        numbers, listed, form = self.edges or self.values, bool(self.values), self.date_format
+        wanted: str | None = "none, as a length has that of the date that it counts from"
+        if self.after is None:
+            wanted = refused_type(
+                str(self.arrow), numbers, listed=listed, whole=whole, date_format=form, duration=self.duration
+            )
+        if wanted is not None:
+            raise self._refusal(f"'arrow' is {self.arrow!r}; expected {wanted}; or leave it out")
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:
