@@ -187,7 +187,7 @@ def test_an_odd_byte_in_the_names_of_columns_names_the_option(tmp_path: Path) ->
     (tmp_path / "t.csv").write_bytes("a,straße\n1,x\n".encode("latin-1"))
     schema = dpopt.Schema((dpopt.Attribute("a", dpopt.AttributeKind.CATEGORICAL, (1,)),))
     with pytest.raises(
-        PrivateDataError, match="no text in the declared encoding .--encoding.; expected the names"
+        PrivateDataError, match="no text in the declared encoding .encoding=.; expected the names"
     ):
         read_table(tmp_path / "t.csv", schema)
 

@@ -150,7 +150,7 @@ def test_a_sample_and_a_synthesizer_keep_the_types_too() -> None:
     schema = dpopt.infer_schema(table).reviewed()
     fitted = dpopt.Synthesizer(schema, "marginals:1", **GIVEN).fit(table)
     assert list(fitted.sample(20).dtypes) == list(table.dtypes)
-    assert dpopt.evaluate(fitted.sample(200), table, schema=schema)
+    assert dpopt.evaluate(fitted.sample(200), table, schema=schema).to_json()
 
 
 def test_a_text_file_has_no_types_to_keep(tmp_path: Path) -> None:

@@ -89,8 +89,8 @@ def numbers_in_file(array: pa.Array, attribute: Attribute, decimal: str) -> NDAr
     from dpopt.private.readers.encode import FileEncoder
 
     dated = attribute.date_format is not None
-    kept = {"integer": dated, "arrow": attribute.arrow if dated else None}
-    declared = replace(attribute, missing=attribute.missing or "", other=None, **kept)
+    arrow = attribute.arrow if dated else None
+    declared = replace(attribute, missing=attribute.missing or "", other=None, integer=dated, arrow=arrow)
     encoder = FileEncoder(declared, OnInvalid.OTHER, decimal=decimal)
     encoder.add(array)
     return np.array(encoder.known()[0, encoder.codes()], dtype=np.float64)

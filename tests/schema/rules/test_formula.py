@@ -321,7 +321,6 @@ REFUSED_VALUES = [
     (literal("insured", ">=", 1), "'insured' is boolean"),
     (literal("insured", "=", 1), "'insured' has no value '1'"),
     (literal("insured", "=", None), "'insured' has no missing values, and null"),
-    (literal("age", "in", [None]), "'age' has no missing values, and null"),
     (literal("insured", "is", "given"), "'insured' is never missing: its declaration has no 'missing'"),
     (
         literal("age", "=", "[3, 15)"),
