@@ -19,6 +19,7 @@ from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
 from dpopt.releases.plan import DEFAULT_DELTA
+from dpopt.releases.readme import declared_in_words
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome
@@ -138,7 +139,10 @@ def said_of(privacy: Mapping[str, Any]) -> list[str]:
     """Return what was spent, in short phrases."""
     epsilon = privacy["epsilon"]
     shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
-    return [f"epsilon={shown}", f"delta={privacy['delta']:g}", str(privacy["neighbours"])]
+    declared = [
+        f"{privacy['public_size']:,} counted rows declared, not measured" for _ in declared_in_words(privacy)
+    ]
+    return [f"epsilon={shown}", f"delta={privacy['delta']:g}", str(privacy["neighbours"]), *declared]
 
 
 class Spending(Protocol):

@@ -40,7 +40,7 @@ from dpopt.releases.job import (
     check_workload,
     refuse_unreviewed,
 )
-from dpopt.releases.measured_size import measured_note
+from dpopt.releases.measured_size import declared_rows, measured_note
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Detail, Progress, stage
 from dpopt.releases.public_population.population import (
@@ -334,6 +334,7 @@ def prepare(
     check_workload(queries, declared)
     check_format(terms.output(declared)["format"], declared, answers_only=options.answers_only)
     terms.reading.check_against(declared)
+    terms.reading.check_declared(terms.n0)
     terms.reading.check_counted(terms.n0 if size is None else size, declared)
     if declared.rules:
         with stage(progress, "checking the rules"):
@@ -472,11 +473,11 @@ def size_note(plan: Plan) -> str | DpoptWarning | None:
         return None
     if plan.budget.earlier:
         return measured_note(plan.size, plan.budget)
-    most = plan.budget.rows_per_person
-    what = "records" if most is None else f"counted rows (the first {most:,} of each person, and no others)"
+    if plan.budget.rows_per_person is not None:
+        return AccuracyWarning(declared_rows(plan.size, plan.budget.rows_per_person))
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        f"{what}, answers are off by up to x %, which predicted errors leave out"
+        "records, answers are off by up to x %, which predicted errors leave out"
     )
 
 

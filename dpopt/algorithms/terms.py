@@ -31,7 +31,7 @@ N0 = Annotated[
     int | None,
     "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
     " the number is measured with 1 % of the budget. With --person: of rows that are counted, of each person the first "
-    "--rows-per-person alone; leave it out if you do not know how many these are.",
+    "--rows-per-person alone; leave it out, or say by --n0-counted that it is this number.",
 ]
 
 
@@ -106,6 +106,7 @@ class ReadingKeywords(TypedDict, total=False):
     rows_per_person: int | None
     thousands: str | None
     trim: bool | None
+    n0_counted: bool
 
 
 class AlgorithmKeywords(TypedDict, total=False):

@@ -76,7 +76,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "trim",
         "no_header",
     ),
-    "Persons with several rows (--person/--rows-per-person)": ("person", "rows_per_person"),
+    "Persons with several rows (--person/--rows-per-person)": ("person", "rows_per_person", "n0_counted"),
     "Wide tables of zeros and ones": (
         "binary_columns",
         "names",

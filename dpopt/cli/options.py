@@ -63,6 +63,7 @@ NeighboursOption = Annotated[str, NEIGHBOURS]
 OnInvalidOption = Annotated[str, help_of.ON_INVALID]
 PersonOption = Annotated[str | None, help_of.PERSON]
 RowsPerPersonOption = Annotated[int | None, help_of.ROWS_PER_PERSON]
+N0CountedOption = Annotated[bool, help_of.N0_COUNTED]
 EngineOption = Annotated[
     str,
     "Where the records are while they are counted: memory, stream (in their files, for more rows than memory), "
@@ -119,10 +120,7 @@ class TextOptions:
     def text(self, on_invalid: str = "error") -> TableReading:
         """Return what the options say, and what is done with what does not fit.
 
-        Raises
-        ------
-        SchemaError
-            If an option has another form than expected.
+        Raises SchemaError if an option has another form than expected.
         """
         from dpopt.private.readers.table_reading import TableReading
 
@@ -150,10 +148,7 @@ class ReadingOptions(TextOptions):
     def reading(self, schema: Schema | None = None) -> TableReading:
         """Return what the options say; without a header line the columns are those of the schema, in order.
 
-        Raises
-        ------
-        DpoptError
-            If an option has another form than expected, or does not suit the schema.
+        Raises DpoptError if an option has another form than expected, or does not suit the schema.
         """
         from dataclasses import replace
 
@@ -194,9 +189,13 @@ class LayoutOptions(TextOptions):
 class AnyReadingOptions(LayoutOptions, ReadingOptions):
     """How a table is read that may be a wide table of zeros and ones."""
 
+    n0_counted: N0CountedOption = False
+
     def reading(self, schema: Schema | None = None) -> TableReading:
         """Return what the options say, as `ReadingOptions.reading`."""
-        return self.with_layout(super().reading(schema))
+        from dataclasses import replace
+
+        return replace(self.with_layout(super().reading(schema)), n0_counted=self.n0_counted)
 
 
 @dataclass(frozen=True)
@@ -222,13 +221,16 @@ class UnitOptions:
     """The unit of privacy of a plan, which is made without a table."""
 
     rows_per_person: RowsPerPersonOption = None
+    n0_counted: N0CountedOption = False
 
     def reading(self, layout: str | None = None) -> TableReading:
         """Return how the planned table would be read; the name of its person column plays no part in a plan."""
         from dpopt.private.readers.table_reading import TableReading
 
         person = None if self.rows_per_person is None else "person"
-        return TableReading(layout, person=person, rows_per_person=self.rows_per_person)
+        return TableReading(
+            layout, person=person, rows_per_person=self.rows_per_person, n0_counted=self.n0_counted
+        )
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,15 @@ def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
     )
 
 
+def declared_rows(size: int, most: int) -> str:
+    """Return what to know about a number of rows that was declared where at most so many of each person are counted."""
+    return (
+        f"n0 = {size:,} was declared as the number of counted rows (the first {most:,} of each person, and no others), and was "
+        "not measured. If x % more or fewer rows were counted, every share and count is off by up to x %, which predicted and "
+        "stated errors leave out"
+    )
+
+
 def size_on_file(past: Past, budget: Budget) -> PastSize:
     """Return the measured number of records of a transcript, which comes before all else; `budget` is the whole one.
 

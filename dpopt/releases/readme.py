@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dpopt.releases.folder_files import write_whole
+from dpopt.releases.measured_size import declared_rows
 
 README = "README.txt"
 _WIDTH = 78
@@ -50,7 +51,12 @@ def readme_of(statement: Mapping[str, Any]) -> str:
         _what_it_is(statement),
         *map(
             _wrapped,
-            [*fallbacks_in_words(statement), *repairs_in_words(statement), *two_way_in_words(statement)],
+            [
+                *fallbacks_in_words(statement),
+                *repairs_in_words(statement),
+                *declared_in_words(statement["privacy"]),
+                *two_way_in_words(statement),
+            ],
         ),
         *_cost(statement),
         "FILES",
@@ -82,6 +88,13 @@ def repairs_in_words(statement: Mapping[str, Any]) -> list[str]:
     """Return what became of values that do not fit the schema, from what was declared alone; never of how many."""
     declared = statement.get("on_invalid", "").split(",")
     return [words for repair, words in _REPAIRS.items() if repair in declared]
+
+
+def declared_in_words(privacy: Mapping[str, Any]) -> list[str]:
+    """Return the warning on a number of rows that was declared where persons are protected, given what was spent."""
+    budget, size = privacy.get("budget", {}), privacy.get("public_size")
+    most = budget.get("rows_per_person")
+    return [] if not size or most is None or budget.get("earlier") else [f"{declared_rows(size, most)}."]
 
 
 def fallbacks_in_words(statement: Mapping[str, Any]) -> list[str]:

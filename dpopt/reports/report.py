@@ -14,7 +14,14 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
-from dpopt.releases.readme import citation, fallbacks_in_words, guarantee, repairs_in_words, two_way_in_words
+from dpopt.releases.readme import (
+    citation,
+    declared_in_words,
+    fallbacks_in_words,
+    guarantee,
+    repairs_in_words,
+    two_way_in_words,
+)
 from dpopt.reports.charts import percent, short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
 from dpopt.reports.words import grouped_charges, meaning_of
@@ -163,7 +170,11 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         citation=citation(statement),
-        repairs=[*fallbacks_in_words(statement), *repairs_in_words(statement)],
+        repairs=[
+            *fallbacks_in_words(statement),
+            *repairs_in_words(statement),
+            *declared_in_words(statement["privacy"]),
+        ],
         two_way=two_way_in_words(statement),
         rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
         columns=column_charts(finished, measured, judged),

@@ -50,7 +50,7 @@ def release(
     timings: TimingsOption = None,
     log: LogOption = None,
     details: options.DetailsOption = False,
-    quiet: Annotated[bool, "Print errors only."] = False,
+    quiet: Annotated[bool, "Print errors and warnings only."] = False,
 ) -> None:
     """Release differentially private synthetic records of TABLE into a new folder."""
     from dpopt.algorithms.planned import read_planned
@@ -99,7 +99,7 @@ def resume(
     engine: options.EngineOption = "memory",
     timings: TimingsOption = None,
     log: LogOption = None,
-    quiet: Annotated[bool, "Print errors only."] = False,
+    quiet: Annotated[bool, "Print errors and warnings only."] = False,
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
 

@@ -77,7 +77,9 @@ class TerminalProgress(Progress):
         self._console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def warning(self, what: DpoptWarning) -> None:
-        """Print a warning above the bars."""
+        """Print a warning above the bars; a quiet command prints it too."""
+        if self._console.quiet:
+            super().warning(what)
         self.note(f"warning: {what}")
 
     def owner_note(self, text: str) -> None:

@@ -62,6 +62,7 @@ def plan(
     asked: shared.PlanOptions,
     n: shared.NOption = None,
     n0: N0 = None,
+    n0_counted: options.N0CountedOption = False,
     shape: ShapeOptions,
 ) -> shared.Shown:
     """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
@@ -69,7 +70,7 @@ def plan(
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
 
-    request = asked.request()
+    request = asked.request(n0_counted=n0_counted)
     sides = tuple(axis.number for axis in where.axes(request, shared.named_columns(columns)))
     planned = request.plan(
         lambda budget, size: plan_partition(sides, budget, size, relation=request.relation, **asdict(shape)),
@@ -94,6 +95,7 @@ def release(
     asked: shared.ReleaseOptions,
     solving: options.ModelSolverOptions,
     n0: N0 = None,
+    n0_counted: options.N0CountedOption = False,
     shape: ShapeOptions,
     ordered: shared.OrderedOption = False,
 ) -> None:
@@ -104,7 +106,7 @@ def release(
     what = "intervals" if len(names) < 2 else "boxes"
     shared.make(
         out,
-        asked.asked(schema),
+        asked.asked(schema, n0_counted=n0_counted),
         lambda how: intervals(
             table,
             schema,

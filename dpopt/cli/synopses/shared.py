@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -57,11 +57,11 @@ class PlanOptions(options.SpendingOptions):
     rows_per_person: options.RowsPerPersonOption = None
     accept_draft: AcceptDraftOption = False
 
-    def request(self) -> Request:
+    def request(self, *, n0_counted: bool = False) -> Request:
         """Return what is asked."""
         from dpopt.synopses.release import Request
 
-        reading = options.UnitOptions(self.rows_per_person).reading()
+        reading = options.UnitOptions(self.rows_per_person, n0_counted).reading()
         return Request(**spending(self), reading=reading, accept_draft=self.accept_draft)
 
 
@@ -78,12 +78,8 @@ class PlannedBins:
     def axes(self, request: Request, columns: tuple[str, ...]) -> tuple[Bins, ...]:
         """Return the bins of each column: those of --bins, or of columns of a schema.
 
-        Raises
-        ------
-        PlanError
-            If neither or both are given, or it is no number of bins.
-        DpoptError
-            As `Request.declared_bins`.
+        Raises PlanError if neither or both are given, or it is no number of bins; DpoptError as
+        `Request.declared_bins`.
         """
         from dpopt.queries.ranges.bins import Bins
         from dpopt.synopses.histograms.counts_plan import whole_number
@@ -106,7 +102,7 @@ class ReleaseOptions(options.ReadingOptions, options.PayingOptions, options.Spen
 
     accept_draft: AcceptDraftOption = False
 
-    def asked(self, schema: Path | None = None) -> Asked:
+    def asked(self, schema: Path | None = None, *, n0_counted: bool = False) -> Asked:
         """Return what is asked; without a header line the columns are those of the schema, in order."""
         from dpopt.schema.schema import Schema
 
@@ -117,7 +113,7 @@ class ReleaseOptions(options.ReadingOptions, options.PayingOptions, options.Spen
             declared = Schema.read(schema)
         return {
             **spending(self),  # type: ignore[typeddict-item]  # the fields have the names of the keys
-            "reading": self.reading(declared),
+            "reading": replace(self.reading(declared), n0_counted=n0_counted),
             "accept_draft": self.accept_draft,
             "budget": self.ledger(),
         }
@@ -226,12 +222,7 @@ def export(
 ) -> None:
     """Write a release in the form that the name of a new file says.
 
-    Raises
-    ------
-    PlanError
-        If the name ends otherwise.
-    ReleaseFolderError
-        If there is such a file.
+    Raises PlanError if the name ends otherwise; ReleaseFolderError if there is such a file.
     """
     from dpopt.releases.folder_files import check_new
 

@@ -59,6 +59,7 @@ def plan(
     schema: shared.SchemaOption,
     n: shared.NOption = None,
     n0: N0 = None,
+    n0_counted: options.N0CountedOption = False,
     asked: shared.PlanOptions,
     columns: shared.ColumnsOption = None,
     about: SummaryOptions,
@@ -69,7 +70,7 @@ def plan(
     from dpopt.synopses.summaries.release_summary import refuse_inaccurate
     from dpopt.synopses.summaries.summary_plan import plan_summary
 
-    request, names = asked.request(), shared.named_columns(columns) or None
+    request, names = asked.request(n0_counted=n0_counted), shared.named_columns(columns) or None
     chosen = ChosenLiterals.of(request.declared(schema), names, about.literals)
     planned = request.plan(
         lambda budget, size: plan_summary(
@@ -108,6 +109,7 @@ def release(
     asked: shared.ReleaseOptions,
     columns: shared.ColumnsOption = None,
     n0: N0 = None,
+    n0_counted: options.N0CountedOption = False,
     about: SummaryOptions,
 ) -> None:
     """Release a summary of TABLE that answers queries of up to k conditions."""
@@ -116,7 +118,7 @@ def release(
     names = shared.named_columns(columns) or None
     shared.make(
         out,
-        asked.asked(schema),
+        asked.asked(schema, n0_counted=n0_counted),
         lambda how: summary(table, schema, columns=names, n0=n0, **asdict(about), **how),
         lambda released: (
             f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; queries of {about.k} conditions within "

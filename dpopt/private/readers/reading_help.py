@@ -47,6 +47,10 @@ ROWS_PER_PERSON = (
     "Count only the first rows of each person, this many; the unit of privacy is then a person. A release also needs --person, "
     "a plan does not."
 )
+N0_COUNTED = (
+    "With --n0 and --person: the number of --n0 is public, and of rows that are counted, of each person the first "
+    "--rows-per-person alone. Without this option such a number is refused."
+)
 _FIELDS = {
     "layout": LAYOUT,
     "first_item": FIRST_ITEM,
@@ -66,6 +70,7 @@ _FIELDS = {
     "person": PERSON,
     "rows_per_person": ROWS_PER_PERSON,
     "trim": TRIM,
+    "n0_counted": N0_COUNTED,
 }
 
 

@@ -49,10 +49,7 @@ _WORDS = {
 def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
     """Return the policy that a text names: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
 
-    Raises
-    ------
-    SchemaError
-        If the text names something else, "error" together with a repair, or both "other" and "drop".
+    Raises SchemaError if the text names something else, "error" together with a repair, or both "other" and "drop".
     """
     if isinstance(text, OnInvalid):
         return _checked(text)
@@ -96,10 +93,7 @@ class Layout(enum.StrEnum):
     def named(cls, name: object) -> Layout:
         """Return the layout of a name.
 
-        Raises
-        ------
-        SchemaError
-            If there is none; the message lists them.
+        Raises SchemaError if there is none; the message lists them.
         """
         try:
             return cls(str(name))
@@ -165,10 +159,7 @@ class TableReading:
     ----------
     {fields}
 
-    Raises
-    ------
-    SchemaError
-        If one of them is none of what is expected, or the layout does not take it.
+    Raises SchemaError if one of them is none of what is expected, or the layout does not take it.
 
     Examples
     --------
@@ -181,8 +172,8 @@ class TableReading:
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
     >>> reading.for_schema(schema) == reading, reading.for_publication(schema).column_names
     (True, ('smoker', 'unused 2'))
-    >>> reading.check_against(schema), reading.check_counted(10_000, schema)
-    (None, None)
+    >>> reading.check_against(schema), reading.check_counted(10_000, schema), reading.check_declared(10_000)
+    (None, None, None)
     >>> reading.check_relation(dpopt.NeighbouringRelation.ADD_REMOVE)
     >>> reading.table_form().separators, reading.pairs_form().quotes, reading.edges_form().comments
     (';', True, '#%')
@@ -205,6 +196,7 @@ class TableReading:
     rows_per_person: int | None = None
     thousands: str | None = None
     trim: bool | None = None
+    n0_counted: bool = False
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKED.items():
@@ -229,6 +221,8 @@ class TableReading:
                 "go together; give both, or neither"
             )
         if self.person is None:
+            if self.n0_counted:
+                raise SchemaError("--n0-counted is about --n0 with --person; leave it out, or give --person")
             return
         if not isinstance(self.person, str) or not self.person:
             raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
@@ -240,10 +234,7 @@ class TableReading:
     def for_schema(self, schema: Schema) -> TableReading:
         """Return the same, with what a schema declares of its tables wherever nothing else is declared here.
 
-        Raises
-        ------
-        SchemaError
-            If the schema declares something else than expected.
+        Raises SchemaError if the schema declares something else than expected.
         """
         declared = {name: value for name, value in schema.reading if getattr(self, name) is None}
         return replace(self, **declared) if declared else self  # type: ignore[arg-type]  # it checks them
@@ -275,13 +266,19 @@ class TableReading:
                 "replace-one publishes it; use --neighbours add-remove"
             )
 
+    def check_declared(self, n0: int | None) -> None:
+        """Refuse, by PlanError, a declared number of records that may be of rows which --person does not count."""
+        if n0 is not None and self.person is not None and not self.n0_counted:
+            raise PlanError(
+                f"found --n0 {n0:,} with --person, where only the first {self.rows_per_person:,} rows of each person are "
+                "counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the number is "
+                "measured with 1 % of the budget. If the number of counted rows is public, say so by --n0-counted"
+            )
+
     def check_counted(self, size: int | None, schema: Schema) -> None:
         """Refuse a number of records that cannot be: above K rows of each person, where the schema lists the persons.
 
-        Raises
-        ------
-        PlanError
-            With the most rows that can be counted.
+        Raises PlanError with the most rows that can be counted.
         """
         if self.person is None or size is None or OnInvalid.OTHER in self.repairs:
             return
@@ -297,10 +294,8 @@ class TableReading:
     def check_against(self, schema: Schema) -> None:
         """Refuse what does not suit a schema: layouts are for wide tables of zeros and ones, names and persons for others.
 
-        Raises
-        ------
-        PlanError
-            With the option; and if what does not fit should be counted, but no attribute declares a bucket for it.
+        Raises PlanError with the option; and if what does not fit should be counted, but no attribute declares a bucket
+        for it.
         """
         wide = [name for name in ("layout", "first_item", "pair_columns") if getattr(self, name) is not None]
         if wide and not schema.is_binary:
@@ -350,10 +345,8 @@ class TableReading:
 
         Where the reading is total every line is a row: what one holds must not decide how many there are.
 
-        Raises
-        ------
-        SchemaError
-            If one sign separates values, stands before fractions or stands between thousands, of which two would be the same.
+        Raises SchemaError if one sign separates values, stands before fractions or stands between thousands, of which
+        two would be the same.
         """
         return replace(self._form(",", trimmed=bool(self._said("trim"))), empty_lines=self.repairs.is_total)
 
@@ -413,16 +406,16 @@ class TableReading:
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        return {**encode(self), "on_invalid": self.repairs.text}
+        said = {**encode(self), "on_invalid": self.repairs.text}
+        if not self.n0_counted:
+            del said["n0_counted"]  # as in files from before there was this field
+        return said
 
     @classmethod
     def from_json(cls, obj: object) -> TableReading:
         """Return the reading that a JSON object declares.
 
-        Raises
-        ------
-        SchemaError
-            If it has another form.
+        Raises SchemaError if it has another form.
         """
         known = [field.name for field in fields(cls)]
         if not isinstance(obj, Mapping) or not set(obj) <= set(known):
@@ -522,6 +515,7 @@ def _two_columns(given: object) -> tuple[int, int]:
 
 
 _CHECKED: Mapping[str, Callable[..., object]] = {
+    "n0_counted": _truth("n0_counted"),
     "layout": Layout.named,
     "first_item": _first_item,
     "pair_columns": _two_columns,

@@ -29,12 +29,8 @@ def symmetric_family(
         "sets": C(s, j), with a coefficient for each product of at most t different variables. "powers": s^i multiplied out,
         with one for each of C(d + t, t) monomials and the noise of the theorem, as the paper prints it; its errors are larger.
 
-    Raises
-    ------
-    WorkloadError
-        If the basis is another, there are too many monomials, or the polynomial is constant.
-    PolynomialError
-        If target and polynomial are for another k.
+    Raises WorkloadError if the basis is another, there are too many monomials, or the polynomial is constant;
+    PolynomialError if target and polynomial are for another k.
     """
     if basis not in {POWERS, SETS}:
         raise WorkloadError(f"found the basis {basis!r}; expected {POWERS} or {SETS}")
