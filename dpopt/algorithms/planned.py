@@ -161,7 +161,7 @@ class Planned(Shown):
         """
         check_replaceable(path, PLAN_BEGINS, "plan of dpopt")
         with whole_file(Path(path)) as file:
-            file.write(json.dumps(self.to_json(), indent=1, ensure_ascii=False).encode())
+            file.write(json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False).encode())
 
 
 @with_terms
