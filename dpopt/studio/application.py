@@ -374,7 +374,7 @@ def _sweep() -> None:
         with suppress(OSError, Timeout):
             found = folder.lstat()
             mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-            ours = (folder / _LOCK).is_file() or not any(folder.iterdir())  # and no folder of that name that a user made
+            ours = (folder / _LOCK).is_file() or not any(folder.iterdir())  # a user may name folders so, too
             if mine and stat.S_ISDIR(found.st_mode) and ours:
                 with FileLock(folder / _LOCK, timeout=0, mode=0o600):
                     _remove(folder)
