@@ -15,6 +15,7 @@ from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
+from dpopt.files.codec import encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import whole_cost
 from dpopt.releases.plan import DEFAULT_DELTA, Plan, whole_number
@@ -32,9 +33,7 @@ def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dic
         "workload_fingerprint": workload.fingerprint,
         "neighbours": plan.budget.neighbours(plan.relation),
         "unit": plan.budget.unit,
-        "epsilon": spent.epsilon,
-        "delta": spent.delta,
-        "rho": spent.rho,
+        **{name: encode(spent)[name] for name in ("epsilon", "delta", "rho")},  # rho may be unbounded: null
         **algorithm.prices(plan, charges),
         "accuracy": {key: statement[key] for key in ("proven", "predicted")},
         **{key: statement[key] for key in ("declared", "assumed") if key in statement},

@@ -19,7 +19,7 @@ from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on, te
 from dpopt.algorithms.terms import Keywords, with_terms
 from dpopt.errors import DpoptWarning, PlanError
 from dpopt.files.json_files import read_json_object
-from dpopt.files.written_files import whole_file
+from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.shown import Shown
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
@@ -30,6 +30,8 @@ from dpopt.schema.schema import Schema
 
 WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
 """Terms that are no part of a plan on file: how this table is read, and how its records are written."""
+
+PLAN_BEGINS = b'{"dpopt_request"'
 
 SAMPLE, MOST_FOUND = 0.1, 50.0
 """The rule of `recommended_epsilon`: a part of the records, errors like a sample of which are enough; people found."""
@@ -155,10 +157,11 @@ class Planned(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to a file, for a release to take. All of it is public.
 
-        Raises OSError if it cannot be written.
+        Raises ReleaseFolderError if that is another file than a plan, OSError if it cannot be written.
         """
+        check_replaceable(path, PLAN_BEGINS, "plan of dpopt")
         with whole_file(Path(path)) as file:
-            file.write(json.dumps(self.to_json(), indent=1, ensure_ascii=False).encode())
+            file.write(json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False).encode())
 
 
 @with_terms

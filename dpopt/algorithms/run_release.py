@@ -13,7 +13,7 @@ from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
-from dpopt.errors import AccountingError, PlanError, ReleaseFolderError
+from dpopt.errors import AccountingError, BudgetError, PlanError, ReleaseFolderError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema, check_size
@@ -38,7 +38,7 @@ from dpopt.releases.measured_size import (
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.run import Run, Sources, play_run
-from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal
+from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal, read_journal
 from dpopt.transcript.past import Past
 
 Check = Callable[[Job, bool], None]
@@ -126,8 +126,12 @@ def run_release(
         return first.go_on(journal, Past(), prepared)
     except ReleaseFolderError:
         raise  # where the journal cannot be written, an account may have paid already
-    except Exception:
-        if (folder / TRANSCRIPT).stat().st_size == 0:  # nothing was reserved, so nothing was spent
+    except Exception as error:
+        began = read_journal(
+            folder / TRANSCRIPT
+        ).entries  # before a charge an owner's budget that refuses has paid nothing
+        refused = isinstance(error, BudgetError) and all(one["kind"] != "charge" for one in began)
+        if refused or not began:
             journal.close()
             withdraw(folder, made)
         raise

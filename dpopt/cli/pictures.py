@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
-from dpopt.files.written_files import whole_file
+from dpopt.files.written_files import check_replaceable, whole_file
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Comparison
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 _MARKERS = "osD^vPX*"
-_FORMATS = (".svg", ".png", ".pdf")
+_BEGINNINGS = {"svg": b"<?xml", "png": b"\x89png", "pdf": b"%pdf"}
+_FORMATS = tuple(f".{kind}" for kind in _BEGINNINGS)
 
 
 @contextmanager
@@ -40,10 +41,11 @@ def picture(
     import matplotlib.style
     from matplotlib.figure import Figure
 
+    kind = path.suffix[1:] if path.suffix in _FORMATS else "png"
+    check_replaceable(path, _BEGINNINGS[kind], f"picture ({kind})")
     with matplotlib.style.context("dpopt.cli.pictures"):
         figure = Figure(figsize=size, layout="constrained")
         yield figure.subplots(rows, columns, squeeze=False, **shared)
-        kind = path.suffix[1:] if path.suffix in _FORMATS else "png"
         # Neither dates nor versions, so that the same figures give the same file.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
         with whole_file(path) as stream:

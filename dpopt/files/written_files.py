@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from dpopt.errors import ReleaseFolderError
+
 PUBLIC, PRIVATE = 0o666, 0o600
 """Modes of new files before the umask, or the folder's default list of access, narrows them."""
 
@@ -57,6 +59,25 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
         temporary.unlink(missing_ok=True)
         raise
     flush_folder(target.parent)
+
+
+def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str) -> None:
+    """Refuse to replace a file that does not begin, in small letters and blanks aside, as `what` does.
+
+    Raises
+    ------
+    ReleaseFolderError
+        If it is another file, perhaps the only copy of a table, or lies in no folder.
+    """
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise ReleaseFolderError(f"there is no folder {place.parent}; make it, or choose another name")
+    found = b""
+    if place.is_file():
+        with place.open("rb") as file:
+            found = file.read(200)
+    if place.is_dir() or not b"".join(found.lower().split()).startswith(beginning if found else b""):
+        raise ReleaseFolderError(f"{place} exists already and is no {what}; choose another name")
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:

@@ -33,7 +33,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm, prod
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import read_json_object, write_json_object
+from dpopt.files.written_files import check_replaceable
 from dpopt.polynomials.certificates import Problem, Solution, Witness, about, lower_bound, verify
 from dpopt.polynomials.constructions import chebyshev_degree
 from dpopt.polynomials.polynomial import Polynomial
@@ -425,11 +425,10 @@ def write_solution(found: Solution | LeastDegree, path: str | os.PathLike[str]) 
 
     Raises
     ------
-    PolynomialError
-        The folder does not exist.
+    ReleaseFolderError
+        The folder does not exist, or the file is there and holds something else.
     """
-    if not Path(path).resolve().parent.is_dir():
-        raise PolynomialError(f"there is no folder {os.fspath(Path(path).parent)!r}; make it first")
+    check_replaceable(path, b'{"dpopt_polynomial"', "polynomial of dpopt")
     write_json_object(path, encode(found, HEADER))
 
 

@@ -12,7 +12,7 @@ from dpopt.algorithms.evaluate import finished_release
 from dpopt.algorithms.judgement import Judgement, judge
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
-from dpopt.files.written_files import whole_file
+from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
 from dpopt.releases.readme import (
     citation,
@@ -80,7 +80,7 @@ def report(
     """
     place = None if out is None else Path(out)
     if place is not None:
-        _check_replaceable(place)
+        check_replaceable(place, b"<!doctypehtml>", "page of HTML")
     if table is None and target is not None:
         raise PlanError(
             f"models that predict {target!r} are compared on the table; give it, or leave the target out"
@@ -106,20 +106,6 @@ def report(
                 f"the report cannot be written to {str(place)!r}: {problem.strerror or problem}; name another file"
             ) from problem
     return text
-
-
-def _check_replaceable(place: Path) -> None:
-    """Refuse to replace what is no page, before anything is computed."""
-    if not place.exists():
-        if not place.parent.is_dir():
-            raise ReleaseFolderError(f"there is no folder {place.parent}; make it, or choose another name")
-        return
-    beginning = b""
-    if place.is_file():
-        with place.open("rb") as file:
-            beginning = file.read(15)
-    if beginning.lower() != b"<!doctype html>":
-        raise ReleaseFolderError(f"{place} exists already and is no page of HTML; choose another name")
 
 
 def _synopsis(release: object) -> Synopsis | None:

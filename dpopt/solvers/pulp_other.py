@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 import time
@@ -116,6 +117,7 @@ def found_by_pulp() -> dict[str, str]:
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
     lines = done.stdout.splitlines()
     if done.returncode != 0 or not lines:

@@ -43,7 +43,7 @@ MOST_BYTES = 4 * 1024**3
 """Of a request, counted as it arrives; larger tables are named when the studio is started."""
 SECONDS_TO_END = 5.0
 """After a signal: then the private folder is removed and the process ends, whatever is still being computed."""
-_PREFIX, _LOCK = "dpopt-studio-", "lock"
+_PREFIX, _LOCK = "dpopt-studio-", ".dpopt-studio-lock"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'",
@@ -374,7 +374,8 @@ def _sweep() -> None:
         with suppress(OSError, Timeout):
             found = folder.lstat()
             mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-            if mine and stat.S_ISDIR(found.st_mode):
+            ours = (folder / _LOCK).is_file() or not any(folder.iterdir())  # a user may name folders so, too
+            if mine and stat.S_ISDIR(found.st_mode) and ours:
                 with FileLock(folder / _LOCK, timeout=0, mode=0o600):
                     _remove(folder)
 

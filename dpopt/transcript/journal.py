@@ -22,6 +22,7 @@ from dpopt.transcript.continued_file import ContinuedFile
 
 Entry = dict[str, Any]
 _LONGEST_LINE, _MOST_BYTES = 2**30, 2**34
+_BEGINNING = b'{"crc":"'
 
 
 class Journal(Protocol):
@@ -196,7 +197,9 @@ def _contents(file: IO[bytes], name: str) -> JournalContents:
         entry = entry_of(line)
         if entry is None:
             if not file.read(1):
-                return JournalContents(entries, length, torn=True)
+                if entries or line.startswith(_BEGINNING[: len(line)]):
+                    return JournalContents(entries, length, torn=True)
+                raise TranscriptError(f"{name} is another file than a run writes; nothing was changed in it")
             raise TranscriptError(
                 f"line {len(entries) + 1} of {name} is damaged (its checksum does not match). "
                 "Restore the file from a copy; a run with a damaged transcript cannot be resumed or replayed"

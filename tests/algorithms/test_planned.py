@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dpopt.accounting.accountants import Accountant
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import DualQuery, Projection
 from dpopt.algorithms.planned import by_epsilon, plan, read_planned
@@ -47,6 +48,25 @@ def test_a_release_takes_everything_from_the_plan(tmp_path: Path, table: Path) -
     assert finished.job.plan == made.plan
     assert finished.job.workload.fingerprint == made.asked.workload.fingerprint
     assert release(table, plan=made, rows=7).job.plan == made.plan
+
+
+@pytest.mark.parametrize("size", [{"n": 200}, {"n0": 200}, {"n": 200, "neighbours": "replace"}], ids=str)
+@pytest.mark.parametrize("accountant", [one.value for one in Accountant])
+def test_a_release_takes_the_plan_of_every_accountant(
+    tmp_path: Path, table: Path, accountant: str, size: dict[str, Any]
+) -> None:
+    """Also where the accountant bounds no rho."""
+    asked: dict[str, Any] = {
+        "epsilon": 300.0,
+        "delta": 0.0 if accountant == "pure" else 1e-6,
+        "predict": False,
+    }
+    made = plan(SCHEMA, "marginals:1", algorithm="dualquery", accountant=accountant, **size, **asked)
+    made.save(tmp_path / "plan.json")
+    json.dumps(made.explained, allow_nan=False)
+    stated = release(table, plan=tmp_path / "plan.json").statement["privacy"]
+    if "n0" in size or "neighbours" in size:
+        assert {name: made.explained[name] for name in ("epsilon", "delta", "rho")}.items() <= stated.items()
 
 
 def test_a_plan_says_how_a_table_is_read_and_what_is_its_neighbour(tmp_path: Path, table: Path) -> None:

@@ -13,6 +13,7 @@ from unittest import mock
 import pytest
 
 import dpopt
+from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.algorithms import release as releases
 from dpopt.algorithms.after.reweighted_release import ReweightedRelease
 from dpopt.algorithms.run_release import run_release
@@ -106,6 +107,33 @@ def test_what_fails_before_the_first_charge_takes_its_folder_back(
     with failing, pytest.raises(error, match="refused by this test"):
         dpopt.release(table, SCHEMA, algorithm="noise", **asked(tmp_path, **SIZES[size]))
     check_nothing_was_left(tmp_path)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("algorithm", [*DRIVERS, "prefixes"])
+def test_a_release_that_finds_its_budget_taken_by_another_leaves_nothing(
+    tmp_path: Path, algorithm: str, size: str
+) -> None:
+    """Both found room when they began; the second is refused when it pays, before its first draw."""
+    table, how = write_table(tmp_path), asked(tmp_path, **SIZES[size])
+    find_room = dpopt.BudgetLedger.open_account
+
+    def slowly(budget: dpopt.BudgetLedger, *about: Any, **more: Any) -> object:
+        found, quicker = find_room(budget, *about, **more), find_room(budget, *about, **more)
+        quicker.reserve([Charge("all", ChargeKind.PURE, 4999.0, 1, about[2], "another release")], 1)
+        return found
+
+    if algorithm == "prefixes":
+        paid = {name: how[name] for name in ("epsilon", "delta", "budget")}
+        start: Callable[[], object] = partial(
+            dpopt.prefixes, table, SCHEMA, "age", steps=1, out=tmp_path / "deep", **paid
+        )
+    else:
+        start = partial(dpopt.release, table, SCHEMA, algorithm=algorithm, **how)
+    late = mock.patch.object(dpopt.BudgetLedger, "open_account", slowly)
+    with late, pytest.raises(BudgetError, match="Nothing was drawn"):
+        start()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["owner.budget", "people.csv"]
 
 
 def test_a_table_of_another_schema_and_a_plan_beyond_its_budget_make_no_folder(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpopt.files.written_files import open_private, unfinished_files, whole_file
+from dpopt.errors import ReleaseFolderError
+from dpopt.files.written_files import check_replaceable, open_private, unfinished_files, whole_file
 
 
 @pytest.fixture(params=[0o002, 0o022, 0o027, 0o077], ids=oct)
@@ -82,3 +83,18 @@ def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_replaced_by_its_own_kind_alone(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    for allowed in (None, b"", b'{"kind": 2}', b'\n{\n "Kind" :'):
+        if allowed is not None:
+            path.write_bytes(allowed)
+        check_replaceable(path, b'{"kind"', "plan")
+    for refused in (b'{"kin', b"age,kind\n1,2\n", b"\xff", b'{"other": 1, "kind": 2}'):
+        path.write_bytes(refused)
+        with pytest.raises(ReleaseFolderError, match="exists already and is no plan"):
+            check_replaceable(path, b'{"kind"', "plan")
+    for place, message in ((tmp_path, "is no plan"), (tmp_path / "none" / "plan.json", "no folder")):
+        with pytest.raises(ReleaseFolderError, match=message):
+            check_replaceable(place, b'{"kind"', "plan")

@@ -338,6 +338,15 @@ def test_a_pulp_that_cannot_be_asked_finds_nothing(monkeypatch: pytest.MonkeyPat
     assert pulp_other.found_by_pulp() == {}
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "ascii"])
+def test_pulp_is_asked_whatever_the_output_is_written_in(
+    monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setattr(pulp_other, "_LIST", "print('[\"FAR_CMD\"]')")
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    assert list(pulp_other.found_by_pulp().values()) == ["FAR_CMD"]
+
+
 def test_what_libraries_print_while_pulp_looks_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     names = '["GUROBI", "PULP_CBC_CMD", "GLPK_CMD"]'
     monkeypatch.setattr(pulp_other, "_LIST", f"print('welcome'); print('{names}')")

@@ -125,10 +125,12 @@ def test_folders_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.Mo
     (target / "mine.txt").write_text("kept")
     stale.mkdir()
     other.symlink_to(target)
-    plain = tmp_path / "dpopt-studio-file"
+    plain, named_so = tmp_path / "dpopt-studio-file", tmp_path / "dpopt-studio-notes" / "mine.txt"
     plain.write_text("kept")
+    named_so.parent.mkdir()
+    named_so.write_text("kept")
     Studio(tmp_path / "releases").close()
-    assert (target / "mine.txt").read_text() == plain.read_text() == "kept"
+    assert (target / "mine.txt").read_text() == plain.read_text() == named_so.read_text() == "kept"
     assert not stale.exists()
     if hasattr(os, "getuid"):
         stale.mkdir()

@@ -245,6 +245,20 @@ def test_columns_are_confirmed_and_changed_as_asked(studio: Studio, owner: TestC
     assert "is a number on a line of its own; found &#39;young&#39;" in wrong.text
 
 
+@pytest.mark.parametrize("step", ["", "/columns", "/rules", "/plan", "/run", "/owner.html", "/task.json"])
+def test_a_step_that_comes_too_early_is_refused_in_words(
+    studio: Studio, owner: TestClient, step: str
+) -> None:
+    """By its address, as a bookmark or the button back leads there."""
+    page = opened(owner).removesuffix("/columns") + step
+    origin = {"origin": f"http://127.0.0.1:{studio.port}"}
+    for generation in ("", "?generation=0"):
+        assert owner.get(page + generation).status_code in (200, 303, 404)
+        for form in ({}, {"do": "continue"}, {"do": "stop"}, {"rules": "", "accept": "1"}, {"epsilon": "x"}):
+            answer = owner.post(page + generation, data=form, headers=origin, follow_redirects=False)
+            assert answer.status_code in (303, 400, 405)
+
+
 def test_rules_are_checked_before_they_are_taken(studio: Studio, owner: TestClient) -> None:
     table = opened(owner)
     reviewed(owner, studio, table)

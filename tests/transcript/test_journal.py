@@ -205,6 +205,24 @@ def test_a_missing_journal_is_not_continued_as_if_nothing_had_been_drawn(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "content", [b'{"dpopt_schema": 1}', b"age\n", b"\0" * 60, b"1", b'{"crc":1}\n', b'{ "crc":"']
+)
+def test_another_file_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    """A schema named in place of the journal is one line, as a journal that is torn in its first."""
+    path = tmp_path / "schema.json"
+    path.write_bytes(content)
+    with pytest.raises(TranscriptError, match="another file than a run writes"):
+        FileJournal.reopen(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("size", range(1, 30))
+def test_the_beginning_of_the_first_line_is_torn(written: Path, size: int) -> None:
+    written.write_bytes(written.read_bytes()[:size])
+    assert read_journal(written).torn
+
+
 def test_a_journal_is_continued_where_it_ends(written: Path) -> None:
     journal, contents = FileJournal.reopen(written)
     assert contents.entries == ENTRIES

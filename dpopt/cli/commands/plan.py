@@ -70,6 +70,7 @@ def plan(
     from dpopt.algorithms import planned
     from dpopt.algorithms.explain import explain_accuracy
     from dpopt.cli.reports.progress import TerminalProgress
+    from dpopt.files.written_files import check_replaceable
     from dpopt.releases.plan import DEFAULT_DELTA, choice
 
     relation = choice(NeighbouringRelation, terms.neighbours or "add-remove", "neighbours")
@@ -100,6 +101,8 @@ def plan(
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
+    if out is not None and epsilons is None:
+        check_replaceable(out, planned.PLAN_BEGINS, "plan of dpopt")
     progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
     if epsilons is not None:

@@ -20,7 +20,7 @@ import typer
 
 from dpopt.cli.application import EXIT_INTERRUPTED
 from dpopt.errors import DpoptWarning, PlanError
-from dpopt.files.written_files import open_private
+from dpopt.files.written_files import check_replaceable, open_private
 from dpopt.machine import peak_memory
 from dpopt.releases.progress import Figures, Pace, Progress
 
@@ -199,6 +199,8 @@ def reporting(
 
     for option, path, what in (("--timings", timings, "seconds"), ("--log", log, "its seconds")):
         check_owners_file(option, path, folder, what)
+    if timings is not None:
+        check_replaceable(timings, b'{"seconds"', "file of timings")
     if timings is not None and log is not None and timings.resolve() == log.resolve():
         raise PlanError(f"--timings and --log both name {log}; name two files")
     writes = None if log is None else RunLog(log, command=command)

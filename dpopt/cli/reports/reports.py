@@ -80,7 +80,8 @@ def report_plan(explained: Mapping[str, Any]) -> None:
             )
     else:
         out.print(f"epsilon: {explained['epsilon']:.4f} at delta = {explained['delta']:g}")
-    out.print(f"rho (zCDP): {explained['rho']:.6f}")
+    rho = explained["rho"]
+    out.print("rho (zCDP): " + ("no bound under this accountant" if rho is None else f"{rho:.6f}"))
     if explained.get("memory"):
         out.print(f"memory beside the table: about {explained['memory']['described']}")
     lines = (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"]))

@@ -23,7 +23,7 @@ from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement, said_of
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.errors import BudgetError, PlanError, TranscriptError
 from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
@@ -219,10 +219,14 @@ def prefixes(
         request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None
     )
     counts = request.bin_counts(table, schema, (column,))
-    with closing(FileJournal(target)) as journal:
-        state = _State(plan, bins)
-        journal.append(state.head())
-        return state.measured(counts, journal, steps, account=account, noise=noise)
+    try:
+        with closing(FileJournal(target)) as journal:
+            state = _State(plan, bins)
+            journal.append(state.head())
+            return state.measured(counts, journal, steps, account=account, noise=noise)
+    except BudgetError:  # of the owner's budget, before the first charge: another release was quicker
+        target.unlink()
+        raise
 
 
 def grow(
@@ -261,10 +265,14 @@ def grow(
     Prefixes('age', 2 of 3 steps, ...
     """
     request = _asked(asked)
+    if named := [name for name in ("epsilon", "delta", "rho", "budget") if asked.get(name) is not None]:
+        raise PlanError(f"all steps are paid for, as the file says; leave {named[0]} out")
     journal, contents = FileJournal.reopen(Path(file))
     with closing(journal):
         state = _State.of(contents)
-        if state.torn or state.charge is None:
+        if state.charge is None and not state.torn:
+            raise PlanError(f"{file} was begun, and nothing was drawn; remove it, and release again")
+        if state.torn:
             raise PlanError(
                 "the last draw was interrupted, and may have been seen: what was released stays, and nothing more is drawn. "
                 "Begin another release, with a budget of its own"

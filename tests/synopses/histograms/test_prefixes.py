@@ -113,7 +113,7 @@ def test_a_killed_release_goes_on_and_pays_nothing_more(tmp_path: Path) -> None:
     assert found.noisy.size == 4
     assert len(found.privacy["charges"]) == 1
     (tmp_path / "planned").write_bytes(lines[0])
-    with pytest.raises(PlanError, match="nothing more is drawn"):
+    with pytest.raises(PlanError, match="nothing was drawn; remove it, and release again"):
         grown(tmp_path / "planned", 4)
     for cut in range(1, len(lines[2]), 37):
         torn = tmp_path / f"torn{cut}"
@@ -139,6 +139,13 @@ def test_values_that_could_not_be_written_are_not_handed_out_and_not_drawn_again
     with pytest.raises(PlanError, match="may have been seen"):
         grown(tmp_path / "v", 3)
     assert Prefixes.read(tmp_path / "v").noisy.size == 2
+
+
+@pytest.mark.parametrize("paid", [{"rho": 1.0}, {"epsilon": 1.0}, {"delta": 1e-6}], ids=str)
+def test_who_goes_on_pays_nothing_and_is_told_so(tmp_path: Path, paid: dict[str, float]) -> None:
+    begun(tmp_path / "v")
+    with pytest.raises(PlanError, match=f"paid for, as the file says; leave {next(iter(paid))} out"):
+        dpopt.grow(tmp_path / "v", TABLE, SCHEMA, "day", steps=5, **paid)  # type: ignore[arg-type]  # some keywords
 
 
 def test_two_cannot_go_on_at_once(tmp_path: Path) -> None:
