@@ -190,8 +190,8 @@ class SyntheticRelease(Shown):
         >>> table = polars.DataFrame({"smoker": [True, False] * 500})
         >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
         >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1)
-        >>> made.to_polars().schema, made.to_arrow().schema
-        (Schema({'smoker': Boolean}), smoker: bool)
+        >>> made.to_polars().schema, made.to_arrow().schema.types
+        (Schema([('smoker', Boolean)]), [DataType(bool)])
         """
         from dpopt.releases.table_output import as_polars
 
