@@ -357,6 +357,28 @@ def test_records_are_nearer_than_independent_ones(tmp_path: Path, text: str) -> 
     assert error(released(1.0, tmp_path / "out", text), text) < 0.02
 
 
+def test_triples_are_fitted_where_no_pair_says_anything(tmp_path: Path) -> None:
+    """An orthogonal array: all pairs are uniform, and a seventh of the cells of each triple hold all records.
+
+    The noise decides whether a pair is measured: of ten none is in most runs. Records of independent attributes are 6/7 away,
+    those of a release .006 to .010 in eight runs.
+    """
+    p, names = 7, "abcde"
+    rows = [(i, j, (i + j) % p, (i + 2 * j) % p, (i + 3 * j) % p) for i in range(p) for j in range(p)] * 40
+    values = tuple(map(str, range(p)))
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, values=values) for name in names))
+    asked = parse_workload("marginals:3", schema)
+    budget = Budget(30.0, 1e-9, None, Accountant.ZCDP)
+    plan = make_measured_plan(PlanRequest(len(rows), ADD_REMOVE, budget, Projection()), asked)
+    made = run_release(dataset_of(schema, rows), Job(plan, schema, asked, {}, {}), tmp_path / "out")
+    assert made.records is not None
+    assert asked.marginals is not None
+    sizes, table = schema.sizes, np.array(rows, dtype=np.int32)
+    apart = shares_on_records(asked.marginals, made.records.distinct, sizes, made.records.weights)
+    apart = apart - shares_on_records(asked.marginals, table, sizes)
+    assert np.abs(apart).sum() / 2 / len(asked.marginals) < 0.1
+
+
 def test_a_release_replays_to_the_same_bytes(tmp_path: Path) -> None:
     released(0.1, tmp_path / "out")
     replay(tmp_path / "out", tmp_path / "again")

@@ -177,7 +177,7 @@ def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) ->
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
-    if strength == 0:
+    if not (known.scales > 0).any():  # a triple may say much where none of its pairs was worth measuring
         return [fit_to(problem, one_way, None, records=plain, sweeps=chosen.sweeps)]
     other, fresh = known.thinned(plan.seed)
     parts = best_parts(other, drawn(other), fresh)
