@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dpopt.accounting.accountants import Accountant, columns_of, costs
-from dpopt.accounting.budget import Budget
+from dpopt.accounting.budget import DEFAULT_DELTA, Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
@@ -17,7 +17,7 @@ from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import whole_cost
-from dpopt.releases.plan import DEFAULT_DELTA, Encoding, Plan, whole_number
+from dpopt.releases.plan import Encoding, Plan, whole_number
 
 _LARGEST_SIZE = 10**15
 

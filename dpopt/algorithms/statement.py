@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpopt.accounting.accountants import BEYOND, Accountant, columns_of, costs
-from dpopt.accounting.budget import RECORD, Budget
+from dpopt.accounting.budget import DEFAULT_DELTA, RECORD, Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
@@ -18,7 +18,7 @@ from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
-from dpopt.releases.plan import DEFAULT_DELTA, Encoding
+from dpopt.releases.plan import Encoding
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome

@@ -29,7 +29,7 @@ from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.measurements import BELOW
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arguments import checked
-from dpopt.errors import AccountingError, BudgetError
+from dpopt.errors import AccountingError, BudgetError, PlanError
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import PRIVATE
@@ -46,8 +46,6 @@ from dpopt.transcript.budget_contents import (
 from dpopt.transcript.continued_file import ContinuedFile
 from dpopt.transcript.journal import entry_of, line_of
 
-DEFAULT_DELTA = 1e-9
-"""The delta of a budget in rho where none is given: its epsilon is reported there, and nothing depends on it."""
 SECONDS_TO_WAIT = 60.0
 
 
@@ -100,7 +98,7 @@ class BudgetLedger(Shown):
         path : path
             A new file.
         epsilon, delta, rho :
-            The total: epsilon alone (releases with Laplace noise only), epsilon and delta, or rho of zCDP.
+            The total: epsilon with delta (1e-9 if left out; 0 pays for releases with Laplace noise only), or rho of zCDP.
         neighbours : str
             add-remove (one more or one fewer) or replace (one changed).
         person : str, optional
@@ -262,18 +260,9 @@ class Account:
 
 
 def _total_budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget:
-    if (epsilon is None) == (rho is None):
-        raise BudgetError(
-            "a budget over many releases is epsilon, epsilon and delta, or rho: found "
-            f"epsilon = {epsilon!r} and rho = {rho!r}"
-        )
     try:
-        if rho is not None:
-            return Budget(None, DEFAULT_DELTA if delta is None else delta, float(rho), Accountant.ZCDP)
-        if delta is None:
-            return Budget(float(epsilon or 0.0), 0.0, None, Accountant.PURE)
-        return Budget(float(epsilon or 0.0), delta, None, Accountant.ZCDP)
-    except AccountingError as error:
+        return Budget.of(epsilon, delta, rho)
+    except (AccountingError, PlanError) as error:
         raise BudgetError(str(error)) from error
 
 

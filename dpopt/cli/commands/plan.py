@@ -70,7 +70,8 @@ def plan(
     from dpopt.algorithms import planned
     from dpopt.algorithms.explain import explain_accuracy
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.releases.plan import DEFAULT_DELTA, choice
+    from dpopt.accounting.budget import DEFAULT_DELTA
+    from dpopt.releases.plan import choice
 
     relation = choice(NeighbouringRelation, terms.neighbours or "add-remove", "neighbours")
     declared = declared_schema(schema, binary_columns, names)

@@ -122,9 +122,8 @@ def plan_histogram(
     """
     request = Request(**asked)
     (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
-    return planned_histogram(
-        bins, request, request.spending(), n, ranges=ranges, hierarchy=hierarchy, measure=measure
-    )
+    plan = partial(planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, measure=measure)
+    return plan(request.noise(plan, n), n)
 
 
 def histogram(

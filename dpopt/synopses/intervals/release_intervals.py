@@ -230,13 +230,11 @@ def intervals(
     True
     """
     request = Request(**asked)
-    return request.release_bins(
-        "intervals",
-        table,
-        schema,
-        (columns,) if isinstance(columns, str) else tuple(columns),
-        counts=counts,
-        plan=lambda axes, budget, size: plan_partition(
+
+    def planned(
+        axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None
+    ) -> PartitionPlan:
+        return plan_partition(
             tuple(bins.number for bins in axes),
             budget,
             size,
@@ -247,7 +245,16 @@ def intervals(
             atom=atom,
             error=error,
             confidence=confidence,
-        ),
+        )
+
+    return request.release_bins(
+        "intervals",
+        table,
+        schema,
+        (columns,) if isinstance(columns, str) else tuple(columns),
+        counts=counts,
+        plan=partial(planned, error=error),
+        compared=planned,
         measure=lambda axes: partial(release_partition, axes=axes),
         ordered=ordered,
         size=n0,

@@ -261,6 +261,7 @@ def summary(
         release_summary,
         size=n0,
         check=planned if n0 is None else accurate,
+        compared=planned,
     )
 
 

@@ -17,7 +17,7 @@ from dpopt.private.measurements.bin_measurement import BinsInUse, SortedCounts
 from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import is_gaussian, noise_variance, whole_amount
 from dpopt.synopses.histograms.sorted.sorted_counts import (
     COUNTS,
     DEGREES,
@@ -88,6 +88,11 @@ class SortedPlan:
     def total(self) -> int | None:
         """What the counts add up to, if that is public."""
         return None if self.size is None else self.bins_of_a_record * self.size
+
+    @property
+    def expected_error(self) -> float:
+        """The variance of the noise of one count."""
+        return noise_variance(self.scale, gaussian=self.gaussian)
 
     @property
     def length_measurement(self) -> BinsInUse | None:
