@@ -141,7 +141,8 @@ def said_of(privacy: Mapping[str, Any]) -> list[str]:
     """Return what was spent, in short phrases."""
     epsilon = privacy["epsilon"]
     shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
-    return [f"epsilon={shown}", f"delta={privacy['delta']:g}", str(privacy["neighbours"])]
+    delta = f"delta={privacy['delta']:g}" if privacy["delta"] else "delta=0 (pure)"
+    return [f"epsilon={shown}", delta, str(privacy["neighbours"])]
 
 
 class Spending(Protocol):

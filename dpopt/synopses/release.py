@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 
@@ -511,6 +511,7 @@ class Request:
         DpoptError
             For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
         """
+        plan = cache(plan)
         with stage(self.stages, "planning"):
             budget = self._noise(compared or plan, size, tried)
             made = self._tried(check or plan, budget, size, tried)

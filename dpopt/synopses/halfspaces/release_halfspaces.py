@@ -154,7 +154,7 @@ def halfspaces(
     copies : int
         Number of random signs that an entry of a projection adds up; 1 gives the paper's matrices.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget,
+        epsilon (delta=0: pure), or rho; neighbours, progress, budget,
         accept_draft, reading (how a text file is written): see `dpopt.synopses.release.Asked`.
 
     Returns

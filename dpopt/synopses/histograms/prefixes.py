@@ -99,7 +99,7 @@ def plan_prefixes(
         raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
     if not is_gaussian(budget):
         raise PlanError(
-            "prefixes that grow have Gaussian noise; give --rho, or --epsilon and --delta (a histogram takes pure epsilon)"
+            "prefixes that grow have Gaussian noise, and cannot be pure; leave --delta 0 out (a histogram takes it)"
         )
     if relation is not NeighbouringRelation.ADD_REMOVE:
         raise PlanError(
@@ -203,7 +203,7 @@ def prefixes(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     **asked
-        epsilon and delta, or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
+        epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
 
     Raises
     ------

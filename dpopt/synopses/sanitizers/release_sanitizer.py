@@ -37,7 +37,7 @@ def sanitize(
     sensitivity : str
         "exact", or "crude" for noise as the paper prints it.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
 
     Returns

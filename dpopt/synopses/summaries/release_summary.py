@@ -209,7 +209,7 @@ def summary(
         Solver of linear programs with which the exact method of the plan begins (models/approximation_plus_noise); highs if
         left out. It has no part in how good the plan is.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
 
     Returns

@@ -215,7 +215,7 @@ def sorted_counts(
         In place of schema and column: the table has one row for each bin, with its count in this column. A record is in one
         bin, and the number of rows is public.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
@@ -276,7 +276,7 @@ def degrees(
         How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have at least
         1, 2, 3, ... edges; the number of nodes, only the degrees in order.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, progress, budget:
+        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget:
         see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
