@@ -211,7 +211,9 @@ class Budget(Shown):
         if accountant is None:
             accountant = Accountant.PURE if delta == 0 and rho is None else Accountant.ZCDP
         if delta is None:
-            delta = 0.0 if accountant is Accountant.PURE else DEFAULT_DELTA if epsilon is None else usual_delta
+            delta = (
+                0.0 if accountant is Accountant.PURE else DEFAULT_DELTA if epsilon is None else usual_delta
+            )
         return cls(epsilon, delta, rho, accountant, rows_per_person)
 
     @property
@@ -338,10 +340,7 @@ class Budget(Shown):
     def warned(self) -> Budget:
         """Return this budget, and warn where its epsilon, or the one that its rho affords, is above `LARGE_EPSILON`.
 
-        Raises
-        ------
-        AccountingError
-            If nothing may be spent.
+        Raises AccountingError if nothing may be spent.
 
         Warns
         -----

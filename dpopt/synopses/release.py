@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 GUESSED_SIZE = 10_000
-"""For so many records the noise is chosen where their number is not public: a choice by a measured one would depend on a draw."""
+"""Records for which the noise is chosen where their number is not public: a choice by a measured one would follow a draw."""
 _Records = TypeVar("_Records", bound=Closed)
 _Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
 _Plan = TypeVar("_Plan", bound="Comparable")
@@ -156,10 +156,7 @@ class Reserved:
     def of(cls, plan: Costed, how: Running) -> Reserved:
         """Reserve the whole cost of a plan.
 
-        Raises
-        ------
-        BudgetError
-            If the plan costs more than its budget.
+        Raises BudgetError if the plan costs more than its budget.
         """
         ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), how.get("account"))
         return cls(plan, ledger, how.get("noise"), how.get("progress") or Progress())
@@ -214,12 +211,8 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
         plan : Planned
             Of the same kind.
 
-        Raises
-        ------
-        PlanError, PrivateDataError
-            If plan and records do not belong together, or under replace-one there is another number of records.
-        BudgetError
-            If the plan costs more than its budget.
+        Raises PlanError, PrivateDataError if plan and records do not belong together, or under replace-one there is
+        another number of records; BudgetError if the plan costs more than its budget.
         """
         ...
 
@@ -273,7 +266,7 @@ class Request:
     def noise(
         self, plan: Callable[[Budget, int | None], Comparable], number: int | None, n0: int | None = None
     ) -> Budget:
-        """Return the budget of Laplace noise, (epsilon, 0), or of Gaussian noise: the one whose plan has the less expected error.
+        """Return the budget of Laplace noise, (epsilon, 0), or of Gaussian noise: that of the plan with the less expected error.
 
         From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
 
@@ -307,12 +300,8 @@ class Request:
     def declared(self, schema: Schema | str | os.PathLike[str], size: int | None = None) -> Schema:
         """Return a schema that may be used, with a declared number of records where there is one.
 
-        Raises
-        ------
-        SchemaError
-            If it cannot be read, or is a draft that nobody reviewed.
-        PlanError
-            If no table has so many records that are counted.
+        Raises SchemaError if it cannot be read, or is a draft that nobody reviewed; PlanError if no table has so many
+        records that are counted.
         """
         found = schema if isinstance(schema, Schema) else Schema.read(schema)
         refuse_unreviewed(found, accepted=self.accept_draft)
@@ -324,12 +313,8 @@ class Request:
     ) -> tuple[Bins, ...]:
         """Return the bins that a schema declares for each of these columns.
 
-        Raises
-        ------
-        SchemaError
-            If the schema cannot be read, is an unreviewed draft, or lacks a column; or if a column is named twice.
-        WorkloadError
-            If it does not say that the values of a column are ordered.
+        Raises SchemaError if the schema cannot be read, is an unreviewed draft, or lacks a column; or if a column is
+        named twice; WorkloadError if it does not say that the values of a column are ordered.
         """
         return bins_of(self._attributes(schema, columns), ordered=ordered)
 
@@ -368,10 +353,7 @@ class Request:
     def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
         """Read a table. Private.
 
-        Raises
-        ------
-        PrivateDataError
-            If it cannot be read, or does not follow the schema; the message may quote it.
+        Raises PrivateDataError if it cannot be read, or does not follow the schema; the message may quote it.
         """
         self.reading.check_relation(self.relation)
         return read_table(table, schema, self.reading)
@@ -379,10 +361,7 @@ class Request:
     def refuse_reading(self, why: str) -> None:
         """Refuse options about the rows of records, where there are none.
 
-        Raises
-        ------
-        PlanError
-            If one of them is given.
+        Raises PlanError if one of them is given.
         """
         if self.reading.repairs is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
@@ -390,10 +369,7 @@ class Request:
     def _account(self, command: str, budget: Budget) -> Account | None:
         """Return from where the release is paid besides, before its table is read.
 
-        Raises
-        ------
-        BudgetError
-            If what is asked is more than is left there, or holds for other neighbours or another unit.
+        Raises BudgetError if what is asked is more than is left there, or holds for other neighbours or another unit.
         """
         return open_account(self.budget, command, budget, self.relation, self.reading)
 
@@ -419,10 +395,7 @@ class Request:
         budget : Budget, optional
             What `noise` gave, if it was asked already.
 
-        Raises
-        ------
-        PlanError
-            If there is no number, or both, or whatever the kind refuses.
+        Raises PlanError if there is no number, or both, or whatever the kind refuses.
         """
         if n0 is not None and self.replaced:
             raise PlanError("under replace the public number of records is --n; leave --n0 out")
@@ -449,10 +422,7 @@ class Request:
     ) -> _Plan:
         """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused.
 
-        Raises
-        ------
-        PlanError
-            If a number is declared under replace-one, or whatever the kind refuses.
+        Raises PlanError if a number is declared under replace-one, or whatever the kind refuses.
         """
         if tried is None:
             return plan(budget, 0 if self.replaced else None)
@@ -506,10 +476,8 @@ class Request:
         margin : float
             Standard deviations by which a measured number of records is raised.
 
-        Raises
-        ------
-        DpoptError
-            For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+        Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may
+        quote the table.
         """
         plan = cache(plan)
         with stage(self.stages, "planning"):
@@ -663,10 +631,7 @@ def bins_of(attributes: tuple[Attribute, ...], *, ordered: bool) -> tuple[Bins, 
 def named_axes(shape: tuple[int, ...], axes: tuple[Bins, ...] | None) -> tuple[Bins, ...]:
     """Return the columns of a plan: those that are given, or positions.
 
-    Raises
-    ------
-    PlanError
-        If these do not have the bins that were planned for.
+    Raises PlanError if these do not have the bins that were planned for.
     """
     named = tuple(Bins(f"column {place}", bins) for place, bins in enumerate(shape)) if axes is None else axes
     found = tuple(bins.number for bins in named)

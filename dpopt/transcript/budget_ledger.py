@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
@@ -104,10 +103,7 @@ class BudgetLedger(Shown):
         person : str, optional
             The column that names a person: the budget is for all rows of one person, not for one record.
 
-        Raises
-        ------
-        BudgetError
-            If it is no budget, or the file is there or cannot be written.
+        Raises BudgetError if it is no budget, or the file is there or cannot be written.
         """
         budget = _total_budget(epsilon, delta, rho)
         try:
@@ -147,10 +143,7 @@ class BudgetLedger(Shown):
     def contents(self) -> BudgetContents:
         """Return what is on file.
 
-        Raises
-        ------
-        BudgetError
-            If it cannot be read, is no budget file, or a line is damaged.
+        Raises BudgetError if it cannot be read, is no budget file, or a line is damaged.
         """
         data = self._bytes()
         whole = data[: data.rfind(b"\n") + 1]
@@ -185,10 +178,8 @@ class BudgetLedger(Shown):
         reservation : str, optional
             That of an earlier run which is continued.
 
-        Raises
-        ------
-        BudgetError
-            If the release would cost more than is left, or has other neighbours or another unit than the budget.
+        Raises BudgetError if the release would cost more than is left, or has other neighbours or another unit than the
+        budget.
         """
         contents = self.contents()
         steps, _ = steps_between(contents, relation, person)
@@ -207,10 +198,8 @@ class BudgetLedger(Shown):
         A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has to be
         repeated), the difference is added. Privacy: A8 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the total would be exceeded, or the file cannot be read or written; nothing is reserved then.
+        Raises BudgetError if the total would be exceeded, or the file cannot be read or written; nothing is reserved
+        then.
         """
         with _opened(self.path) as file:
             contents = self.contents()

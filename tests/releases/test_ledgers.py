@@ -145,7 +145,10 @@ TOTALS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pure": ({"epsilon": 20, "delta": 0}, {"epsilon": 20, "delta": 0.0}),
     "epsilon and delta": ({"epsilon": 20, "delta": 1e-6}, {"epsilon": 20, "delta": 1e-6}),
     "rho": ({"rho": 9}, {"rho": 9}),
-    "half of it is a replacement": ({"epsilon": 20, "delta": 0, "neighbours": "replace"}, {"epsilon": 10, "delta": 0.0}),
+    "half of it is a replacement": (
+        {"epsilon": 20, "delta": 0, "neighbours": "replace"},
+        {"epsilon": 10, "delta": 0.0},
+    ),
     "a quarter of it is one": ({"rho": 36, "neighbours": "replace"}, {"rho": 9}),
     "a person": ({"epsilon": 20, "delta": 1e-6, "person": "user"}, {"epsilon": 20, "delta": 1e-6}),
 }

@@ -55,7 +55,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "degrees": lambda _, **asked: dpopt.degrees(RING, 100, columns=("from", "to"), **asked),
     "summary": lambda rows, **asked: dpopt.summary(rows, BITS, 2, **asked),
     "intervals": lambda rows, **asked: dpopt.intervals(rows, ONE, "age", **asked),
-    "boxes": lambda rows, **asked: dpopt.intervals(rows, TWO, ("age", "smoker"), cuts=2, ordered=True, **asked),
+    "boxes": lambda rows, **asked: dpopt.intervals(
+        rows, TWO, ("age", "smoker"), cuts=2, ordered=True, **asked
+    ),
     "lists": lambda _, **asked: dpopt.decision_lists(LISTS, "x1,x2", 1, **asked),
     "halfspaces": lambda _, **asked: dpopt.halfspaces(POINTS, 0.5, **SHAPE, **asked),
     "sanitize": sanitized,
@@ -86,7 +88,9 @@ def test_every_function_means_the_same_budget(name: str, neighbours: str) -> Non
     for delta in (None, 1e-6):
         chosen = made(epsilon=HUGE, delta=delta)
         taken = noise_of(chosen)
-        assert taken in ({"pure"}, {"concentrated"}), "all charges have the noise that was chosen, the size among them"
+        assert taken in ({"pure"}, {"concentrated"}), (
+            "all charges have the noise that was chosen, the size among them"
+        )
         assert chosen["delta"] == (0 if taken == {"pure"} else delta or 1e-9)
         assert chosen["epsilon"] <= HUGE
     for none, message in (({}, "found no budget"), ({"epsilon": 1, "rho": 1}, "found two budgets")):
@@ -99,9 +103,7 @@ def test_every_function_means_the_same_budget(name: str, neighbours: str) -> Non
 def test_laplace_or_gaussian_noise_is_taken_by_the_predicted_error() -> None:
     small = dpopt.plan_histogram(ONE, "age", epsilon=1)
     assert (small.gaussian, small.budget.delta) == (False, 0)
-    wide = dpopt.Schema(
-        (dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=tuple(range(2**16))),)
-    )
+    wide = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=tuple(range(2**16))),))
     large = dpopt.plan_histogram(wide, "age", epsilon=0.01, delta=1e-2)
     assert (large.gaussian, large.budget.delta, large.budget.epsilon) == (True, 1e-2, 0.01)
     for schema, asked in ((ONE, {"epsilon": 1}), (wide, {"epsilon": 0.01, "delta": 1e-2})):
@@ -123,14 +125,18 @@ def test_the_usual_delta_is_that_of_a_declared_number() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dpopt.errors.PrivacyWarning", "ignore::dpopt.errors.AccuracyWarning")
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in {"degrees", "lists", "halfspaces"}])
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS if name not in {"degrees", "lists", "halfspaces"}]
+)
 def test_the_noise_does_not_depend_on_the_table(name: str) -> None:
     """Under add-remove: whatever number of records is measured, or whatever they are, one noise and one guarantee is stated."""
     found = [FUNCTIONS[name](table(rows), epsilon=20).privacy for rows in (400, 3000, 60_000)]
     assert len({frozenset(noise_of(one)) for one in found}) == 1
     assert len({(one["budget"]["epsilon"], one["delta"], one["budget"]["accountant"]) for one in found}) == 1
     if any("number of records" in charge["label"] for charge in found[0]["charges"]):
-        assert len({(one["epsilon"], one["rho"]) for one in found}) == 1, "the whole budget, whatever was drawn"
+        assert len({(one["epsilon"], one["rho"]) for one in found}) == 1, (
+            "the whole budget, whatever was drawn"
+        )
 
 
 def test_a_plan_for_a_guess_has_the_noise_of_the_release(tmp_path: Path) -> None:
@@ -141,13 +147,15 @@ def test_a_plan_for_a_guess_has_the_noise_of_the_release(tmp_path: Path) -> None
     schema.write(tmp_path / "schema.json")
     asked = ("summary", "plan", "--schema", tmp_path / "schema.json", "--k", 3, "--json", "--epsilon", 1)
     for guess in (100, 10_000, 10**8):
-        assert json.loads(succeed(*asked, "--n", guess))["gaussian"] is json.loads(
-            succeed(*asked, "--n", 10_000)
-        )["gaussian"]
+        assert (
+            json.loads(succeed(*asked, "--n", guess))["gaussian"]
+            is json.loads(succeed(*asked, "--n", 10_000))["gaussian"]
+        )
 
 
 @pytest.mark.parametrize(
-    ("total", "kind"), [({"epsilon": 3, "delta": 0}, "pure"), ({"epsilon": 3}, "concentrated"), ({"rho": 1}, "concentrated")]
+    ("total", "kind"),
+    [({"epsilon": 3, "delta": 0}, "pure"), ({"epsilon": 3}, "concentrated"), ({"rho": 1}, "concentrated")],
 )
 def test_a_budget_over_many_releases_decides_the_noise(total: Asked, kind: str, tmp_path: Path) -> None:
     """A pure epsilon would use up much of a total in rho, and a total without a delta pays for no other."""
@@ -204,7 +212,9 @@ def test_every_command_says_which_noise_it_took(name: str, tables: Path, tmp_pat
         ({"rho": 0.1, "delta": 1e-6}, (None, 1e-6, 0.1, "zcdp")),
     ],
 )
-def test_records_synopses_and_totals_read_a_budget_alike(asked: Asked, stated: object, tmp_path: Path) -> None:
+def test_records_synopses_and_totals_read_a_budget_alike(
+    asked: Asked, stated: object, tmp_path: Path
+) -> None:
     from dpopt.synopses.release import Request
 
     records = dpopt.plan(TWO, "marginals:1", n=1000, algorithm="noise", predict=False, **asked).plan.budget

@@ -226,12 +226,7 @@ def export(
 ) -> None:
     """Write a release in the form that the name of a new file says.
 
-    Raises
-    ------
-    PlanError
-        If the name ends otherwise.
-    ReleaseFolderError
-        If there is such a file.
+    Raises PlanError if the name ends otherwise; ReleaseFolderError if there is such a file.
     """
     from dpopt.releases.folder_files import check_new
 
@@ -265,7 +260,11 @@ def table_of(
 
 def noise_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, gaussian: bool) -> Table:
     """Return what a plan measures with how much noise."""
-    return table_of(headings, rows, title=f"measured with {'Gaussian' if gaussian else 'Laplace'} noise{'' if gaussian else ', so the result is pure'}")
+    return table_of(
+        headings,
+        rows,
+        title=f"measured with {'Gaussian' if gaussian else 'Laplace'} noise{'' if gaussian else ', so the result is pure'}",
+    )
 
 
 def interval_table(

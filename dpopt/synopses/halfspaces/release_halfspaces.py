@@ -53,12 +53,8 @@ def declared_columns(
     reading : TableReading, optional
         How a text file is written.
 
-    Raises
-    ------
-    PlanError
-        If more than one scaling is named, or bounds make no sense.
-    SchemaError
-        If a column is no numeric attribute of the schema.
+    Raises PlanError if more than one scaling is named, or bounds make no sense; SchemaError if a column is no numeric
+    attribute of the schema.
     """
     if normalise + (bounds is not None) + (schema is not None) > 1:
         raise PlanError(
@@ -162,10 +158,8 @@ def halfspaces(
     Halfspaces
         Answers by `answer("0.6,0.8")`, and is kept by `write(path)`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

@@ -88,12 +88,8 @@ def plan_prefixes(
 ) -> PrefixPlan:
     """Return the plan that spends a budget on the prefixes of so many steps.
 
-    Raises
-    ------
-    PlanError
-        If there are too many steps, or the budget is for Laplace noise, or for other neighbours than add-remove.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if there are too many steps, or the budget is for Laplace noise, or for other neighbours than
+    add-remove; AccountingError if the budget is too small for any noise.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
@@ -147,12 +143,7 @@ class Prefixes(Shown):
     def answer(self, step: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
         """Return how many records there were in the first steps, as many as `step` says; unbiased.
 
-        Raises
-        ------
-        PlanError
-            If so many were not measured.
-        WorkloadError
-            If the confidence is not between 0 and 1.
+        Raises PlanError if so many were not measured; WorkloadError if the confidence is not between 0 and 1.
         """
         if not 1 <= step <= self.noisy.size:
             raise PlanError(
@@ -165,10 +156,7 @@ class Prefixes(Shown):
     def read(cls, path: str | os.PathLike[str]) -> Prefixes:
         """Return what is on file.
 
-        Raises
-        ------
-        TranscriptError
-            If the file is missing, damaged, or something else.
+        Raises TranscriptError if the file is missing, damaged, or something else.
         """
         return _State.of(read_journal(Path(path))).released()
 
@@ -205,10 +193,8 @@ def prefixes(
     **asked
         epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -258,10 +244,8 @@ def grow(
     **asked
         reading, accept_draft, progress: as for `prefixes`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw may have been seen.
+    Raises DpoptError for whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw
+    may have been seen.
 
     Examples
     --------
