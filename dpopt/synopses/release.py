@@ -266,7 +266,7 @@ class Request:
     def noise(
         self, plan: Callable[[Budget, int | None], Comparable], number: int | None, n0: int | None = None
     ) -> Budget:
-        """Return the budget of Laplace noise, (epsilon, 0), or of Gaussian noise: that of the plan with the less expected error.
+        """Return the budget of Laplace noise, (epsilon, 0), or of Gaussian noise: that of the plan with less error.
 
         From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
 

@@ -106,7 +106,8 @@ def test_laplace_or_gaussian_noise_is_taken_by_the_predicted_error() -> None:
     wide = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=tuple(range(2**16))),))
     large = dpopt.plan_histogram(wide, "age", epsilon=0.01, delta=1e-2)
     assert (large.gaussian, large.budget.delta, large.budget.epsilon) == (True, 1e-2, 0.01)
-    for schema, asked in ((ONE, {"epsilon": 1}), (wide, {"epsilon": 0.01, "delta": 1e-2})):
+    both: list[tuple[dpopt.Schema, Asked]] = [(ONE, {"epsilon": 1}), (wide, {"epsilon": 0.01, "delta": 1e-2})]
+    for schema, asked in both:
         chosen = dpopt.plan_histogram(schema, "age", **asked)
         pure = dpopt.plan_histogram(schema, "age", **{**asked, "delta": 0})
         assert chosen.predicted["all ranges"] <= pure.predicted["all ranges"]
