@@ -24,7 +24,7 @@ AGES = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=tuple(range(0, 
 SMOKER, MEMBER = (dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member"))
 ONE, TWO, BITS = dpopt.Schema((AGES,)), dpopt.Schema((AGES, SMOKER)), dpopt.Schema((SMOKER, MEMBER))
 POINTS = np.array([[0.6, 0.8], [-0.6, -0.8]] * 500)
-SHAPE = {"projected_to": 2, "projections": 8, "directions": 8}
+SHAPE: Asked = {"projected_to": 2, "projections": 8, "directions": 8}
 RING = pd.DataFrame({"from": range(100), "to": [(node + 1) % 100 for node in range(100)]})
 
 
