@@ -154,7 +154,7 @@ def of_synopsis(
     with tempfile.TemporaryDirectory() as temporary, scripted(amounts):
         file = Path(temporary) / "answers.npz"
         budget = BudgetLedger.create(
-            Path(temporary) / "owner", epsilon=20, delta=None if pure else 1e-6, neighbours=relation.value
+            Path(temporary) / "owner", epsilon=20, delta=0.0 if pure else 1e-6, neighbours=relation.value
         )
         printed = succeed(
             kind, "release", tables() / str(table), *declared, *_options(options, relation), "--epsilon", 20, *spent,

@@ -13,13 +13,15 @@ from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
 from dpopt.accounting.conversions import scaled_upward, sum_upward, zcdp_epsilon, zcdp_rho
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccountingError, BudgetError, PrivacyWarning, warn
+from dpopt.errors import AccountingError, BudgetError, PlanError, PrivacyWarning, warn
 from dpopt.files.codec import Unbounded
 from dpopt.html_pages.shown import Shown
 
 LARGE_EPSILON = 20.0
 """Above it budgets are warned of: the odds of two neighbouring tables may change by a factor of half a billion."""
 MOST_ROWS_PER_PERSON = 2**20
+DEFAULT_DELTA = 1e-9
+"""Delta of a budget that names none, where no public number of records gives another."""
 RECORD = "one record"
 
 ALARMS = 0.05
@@ -179,6 +181,41 @@ class Budget(Shown):
                 )
         self.spent(())  # refuse now what the accountant refuses about delta
 
+    @classmethod
+    def of(
+        cls,
+        epsilon: float | None,
+        delta: float | None,
+        rho: float | None,
+        accountant: Accountant | None = None,
+        *,
+        usual_delta: float = DEFAULT_DELTA,
+        rows_per_person: int | None = None,
+    ) -> Budget:
+        """Return the budget that every command and function reads from these options.
+
+        epsilon alone: (epsilon, `usual_delta`) under `ZCDP`. delta 0: pure, as under the accountant `PURE` without a delta.
+        rho: `ZCDP`, and delta only reports epsilon.
+
+        Examples
+        --------
+        >>> import dpopt
+        >>> [dpopt.Budget.of(1.0, delta, None).describe() for delta in (None, 0.0)]
+        ["epsilon = 1.0 at delta = 1e-09 (accountant 'zcdp')", "epsilon = 1.0 (accountant 'pure')"]
+        """
+        if (epsilon is None) == (rho is None):
+            found = "no budget" if epsilon is None else "two budgets"
+            raise PlanError(
+                f"found {found}: give the budget as --epsilon (with --delta, or without), or as --rho, and not both"
+            )
+        if accountant is None:
+            accountant = Accountant.PURE if delta == 0 and rho is None else Accountant.ZCDP
+        if delta is None:
+            delta = (
+                0.0 if accountant is Accountant.PURE else DEFAULT_DELTA if epsilon is None else usual_delta
+            )
+        return cls(epsilon, delta, rho, accountant, rows_per_person)
+
     @property
     def group(self) -> int:
         """How many records belong to one unit of privacy at most."""
@@ -303,10 +340,7 @@ class Budget(Shown):
     def warned(self) -> Budget:
         """Return this budget, and warn where its epsilon, or the one that its rho affords, is above `LARGE_EPSILON`.
 
-        Raises
-        ------
-        AccountingError
-            If nothing may be spent.
+        Raises AccountingError if nothing may be spent.
 
         Warns
         -----

@@ -20,7 +20,7 @@ from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import check_output, usual_format
 from dpopt.releases.measured_size import is_measured
-from dpopt.releases.plan import DEFAULT_DELTA, choice, usual_delta, whole_number
+from dpopt.releases.plan import choice, usual_delta, whole_number
 from dpopt.releases.public_population.population import MOST_ATTRIBUTES
 from dpopt.releases.values import check_share
 from dpopt.schema.schema import Schema
@@ -174,29 +174,20 @@ class Terms(ReleaseTerms):
         """Whether the number of records has to be measured."""
         return is_measured(self.relation, self.n0)
 
-    @property
-    def _accountant(self) -> str:
-        if self.accountant is None:
-            return "pure" if self.delta == 0 and self.rho is None else "zcdp"
-        return self.accountant
-
     def budget(self) -> Budget:
         """Return the budget.
 
         Raises PlanError if there is none, or both epsilon and rho are given; AccountingError if a number is out of range.
         """
-        accountant = choice(Accountant, self._accountant, "accountant")
-        if (self.epsilon is None) == (self.rho is None):
-            found = "no budget" if self.epsilon is None else "two budgets"
-            raise PlanError(
-                f"found {found}: give the budget as --epsilon (with --delta, or without), or as --rho, and not both"
-            )
-        delta = self.delta
-        if delta is None and accountant is Accountant.PURE:
-            delta = 0.0
-        elif delta is None:
-            delta = DEFAULT_DELTA if self.rho is not None else usual_delta(self.n0)
-        return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
+        accountant = None if self.accountant is None else choice(Accountant, self.accountant, "accountant")
+        return Budget.of(
+            self.epsilon,
+            self.delta,
+            self.rho,
+            accountant,
+            usual_delta=usual_delta(self.n0),
+            rows_per_person=self.reading.rows_per_person,
+        ).warned()
 
     def request(self, size: int, budget: Budget | None = None) -> PlanRequest[Options]:
         """Return the planning request for a public size; `budget` is the terms' own, with what was spent of it earlier."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dpopt.accounting.accountants import COMPARED, Accountant, Composition, columns_of, costs
-from dpopt.accounting.budget import Budget
+from dpopt.accounting.budget import DEFAULT_DELTA, Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
@@ -18,7 +18,7 @@ from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import whole_cost
-from dpopt.releases.plan import DEFAULT_DELTA, Plan, whole_number
+from dpopt.releases.plan import Plan, whole_number
 
 _LARGEST_SIZE = 10**15
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpopt.accounting.accountants import BEYOND, COMPARED, columns_of, costs
-from dpopt.accounting.budget import RECORD, Budget
+from dpopt.accounting.budget import DEFAULT_DELTA, RECORD, Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
@@ -18,7 +18,6 @@ from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
-from dpopt.releases.plan import DEFAULT_DELTA
 from dpopt.releases.readme import declared_in_words
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
@@ -142,7 +141,8 @@ def said_of(privacy: Mapping[str, Any]) -> list[str]:
     declared = [
         f"{privacy['public_size']:,} counted rows declared, not measured" for _ in declared_in_words(privacy)
     ]
-    return [f"epsilon={shown}", f"delta={privacy['delta']:g}", str(privacy["neighbours"]), *declared]
+    delta = f"delta={privacy['delta']:g}" if privacy["delta"] else "delta=0 (pure)"
+    return [f"epsilon={shown}", delta, str(privacy["neighbours"]), *declared]
 
 
 class Spending(Protocol):

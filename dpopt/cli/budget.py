@@ -31,9 +31,12 @@ def create(
     ],
     epsilon: Annotated[
         float | None,
-        "Total epsilon. Alone it pays for releases with Laplace noise only; otherwise give --delta as well.",
+        "Total epsilon, with --delta or the usual one.",
     ] = None,
-    delta: options.DeltaOption = None,
+    delta: Annotated[
+        float | None,
+        "Total delta; 1e-9 if left out. With 0 (pure differential privacy) it pays for releases with Laplace noise only.",
+    ] = None,
     rho: Rho = None,
     neighbours: Annotated[str, "add-remove (one more or one fewer) or replace (one changed)."] = "add-remove",
     person: Annotated[

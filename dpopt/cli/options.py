@@ -56,9 +56,13 @@ WorkloadOption = Annotated[
 ]
 EpsilonOption = Annotated[
     float | None,
-    "Privacy budget epsilon; with --delta, or alone for pure differential privacy (Laplace noise).",
+    "Privacy budget epsilon, with --delta or the usual one. The noise is Laplace or Gaussian, by the predicted errors.",
 ]
-DeltaOption = Annotated[float | None, "Privacy parameter delta, above 0 and well below 1/n."]
+DeltaOption = Annotated[
+    float | None,
+    "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
+    "differential privacy (Laplace noise).",
+]
 NeighboursOption = Annotated[str, NEIGHBOURS]
 OnInvalidOption = Annotated[str, help_of.ON_INVALID]
 PersonOption = Annotated[str | None, help_of.PERSON]

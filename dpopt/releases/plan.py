@@ -20,9 +20,6 @@ if TYPE_CHECKING:  # the help of the command line reads this file, and loads no 
 PLAN_VERSION = 1
 LARGEST_SIZE = 2**53
 _LARGEST_SEED = 2**31 - 1
-DEFAULT_DELTA = 1e-9
-"""The delta at which epsilon is reported where the budget names none: budgets in rho, and pure ones beside others."""
-
 MOST_DELTA = 1e-6
 """No delta above it is taken without being asked for, however few records there are."""
 
@@ -214,6 +211,8 @@ def usual_delta(n0: int | None) -> float:
     >>> usual_delta(48_842), usual_delta(100), usual_delta(None)
     (4e-10, 1e-06, 1e-09)
     """
+    from dpopt.accounting.budget import DEFAULT_DELTA
+
     if n0 is None:
         return DEFAULT_DELTA
     square = 1 / Decimal(check_size(n0)) ** 2

@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Spending, privacy_statement
-from dpopt.errors import AccuracyWarning, PlanError, SchemaError
+from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.mechanisms.noise import Noise
@@ -47,7 +48,7 @@ from dpopt.releases.measured_size import (
     tell_smallest,
     with_size_measured,
 )
-from dpopt.releases.plan import DEFAULT_DELTA, choice
+from dpopt.releases.plan import choice, usual_delta
 from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
@@ -59,9 +60,11 @@ from dpopt.transcript.journal import MemoryJournal
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
+GUESSED_SIZE = 10_000
+"""Records for which the noise is chosen where their number is not public: a choice by a measured one would follow a draw."""
 _Records = TypeVar("_Records", bound=Closed)
 _Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
-_Plan = TypeVar("_Plan")
+_Plan = TypeVar("_Plan", bound="Comparable")
 _Plan_contra = TypeVar("_Plan_contra", contravariant=True)
 _Released = TypeVar("_Released", bound=Synopsis)
 _Released_co = TypeVar("_Released_co", covariant=True)
@@ -73,8 +76,9 @@ class Asked(TypedDict, total=False):
     Attributes
     ----------
     epsilon, delta, rho : float
-        The budget. epsilon alone asks for pure differential privacy, with Laplace noise; epsilon and delta, or rho of zCDP, for
-        Gaussian noise. With rho, delta is that at which epsilon is reported: 1e-9 if left out.
+        The budget: epsilon with delta (left out: 1/n0^2 rounded down, or 1e-9), for the noise, Laplace or Gaussian, with the
+        less predicted error (`Request.noise`); with Laplace noise the result is pure, and says so. delta=0 asks for pure. rho
+        asks for Gaussian noise, and delta is then that at which epsilon is reported: 1e-9 if left out.
     neighbours : str
         "add-remove" (one record more or less), the default; or "replace" (one record changed, their number public).
     reading : TableReading
@@ -127,6 +131,15 @@ class Running(TypedDict, total=False):
     noise: Noise | None
     progress: Progress | None
     account: Account | None
+
+
+class Comparable(Protocol):
+    """A plan with a predicted error."""
+
+    @property
+    def expected_error(self) -> float:
+        """A function of public values, by which plans with Laplace and with Gaussian noise are compared."""
+        ...
 
 
 class Costed(Spending, Protocol):
@@ -242,21 +255,54 @@ class Request:
         """Where the stages of the release are reported."""
         return shown_progress(self.progress)
 
-    def spending(self) -> Budget:
-        """Return the budget of this release.
+    def spending(self, n0: int | None = None) -> Budget:
+        """Return the budget that is asked for (`Budget.of`); `n0` is the declared number of records, if there is one.
 
-        Raises PlanError if there is none, or more than one.
+        From a budget over many releases that adds up epsilons pure differential privacy is asked for.
         """
-        if (self.epsilon is None) == (self.rho is None):
-            found = "no budget" if self.epsilon is None else "two budgets"
-            raise PlanError(f"found {found}: give --epsilon, --epsilon and --delta, or --rho")
-        delta, accountant = self.delta, Accountant.ZCDP
-        if self.rho is not None:
-            delta = DEFAULT_DELTA if delta is None else delta
-        elif delta is None:
-            delta, accountant = 0.0, Accountant.PURE
         self.reading.check_relation(self.relation)
-        return Budget(self.epsilon, delta, self.rho, accountant, self.reading.rows_per_person).warned()
+        of_pure = self.budget is not None and self.budget.contents().budget.accountant is Accountant.PURE
+        return Budget.of(
+            self.epsilon,
+            0.0 if of_pure and self.rho is None else self.delta,
+            self.rho,
+            usual_delta=usual_delta(n0),
+            rows_per_person=self.reading.rows_per_person,
+        ).warned()
+
+    def noise(
+        self, plan: Callable[[Budget, int | None], Comparable], number: int | None, n0: int | None = None
+    ) -> Budget:
+        """Return the budget of Laplace noise, (epsilon, 0), or of Gaussian noise: that of the plan with less error.
+
+        From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
+
+        Privacy: both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it
+        is free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
+        `GUESSED_SIZE` of them, not by the draw. C14 in docs/privacy. Checked by `tests/synopses/test_budgets.py`.
+
+        Parameters
+        ----------
+        plan : callable
+            As for `release`.
+        number : int or None
+            The number of records that the plans are compared for.
+        n0 : int or None
+            The declared one.
+        """
+        asked = self.spending(n0)
+        if asked.epsilon is None or asked.accountant is Accountant.PURE or self.budget is not None:
+            return asked
+        pure = replace(asked, delta=0.0, accountant=Accountant.PURE)
+        measured = number is not None and is_measured(self.relation, n0)
+
+        def expected(budget: Budget) -> float:
+            try:
+                return plan(with_size_measured(budget) if measured else budget, number).expected_error
+            except DpoptError:  # the plan that is taken raises it again
+                return inf
+
+        return pure if expected(pure) < expected(asked) else asked
 
     def declared(self, schema: Schema | str | os.PathLike[str], size: int | None = None) -> Schema:
         """Return a schema that may be used, with a declared number of records where there is one.
@@ -274,12 +320,8 @@ class Request:
     ) -> tuple[Bins, ...]:
         """Return the bins that a schema declares for each of these columns.
 
-        Raises
-        ------
-        SchemaError
-            If the schema cannot be read, is an unreviewed draft, or lacks a column; or if a column is named twice.
-        WorkloadError
-            If it does not say that the values of a column are ordered.
+        Raises SchemaError if the schema cannot be read, is an unreviewed draft, or lacks a column; or if a column is
+        named twice; WorkloadError if it does not say that the values of a column are ordered.
         """
         return bins_of(self._attributes(schema, columns), ordered=ordered)
 
@@ -328,26 +370,34 @@ class Request:
         if self.reading.repairs is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
 
-    def _account(self, command: str) -> Account | None:
+    def _account(self, command: str, budget: Budget) -> Account | None:
         """Return from where the release is paid besides, before its table is read.
 
         Raises BudgetError if what is asked is more than is left there, or holds for other neighbours or another unit.
         """
-        return open_account(self.budget, command, self.spending(), self.relation, self.reading)
+        return open_account(self.budget, command, budget, self.relation, self.reading)
 
     def plan(
-        self, plan: Callable[[Budget, int | None], _Plan], n: int | None, n0: int | None = None
+        self,
+        plan: Callable[[Budget, int | None], _Plan],
+        n: int | None,
+        n0: int | None = None,
+        *,
+        compared: Callable[[Budget, int | None], Comparable] | None = None,
+        budget: Budget | None = None,
     ) -> _Plan:
         """Return the plan for a number of records, without a table.
 
         Parameters
         ----------
-        plan : callable
+        plan, compared : callable
             As for `release`.
         n : int or None
             The number of records: public under replace-one; under add-remove a guess, as a release measures it.
         n0 : int or None
             Under add-remove the number that a release would declare.
+        budget : Budget, optional
+            What `noise` gave, if it was asked already.
 
         Raises PlanError if there is no number, or both, or whatever the kind refuses.
         """
@@ -359,9 +409,11 @@ class Request:
                 f"give --n, the number of records (a guess under add-remove, where it is measured), or --n0, one that is "
                 f"declared; found {found}"
             )
-        budget, most = self.spending(), self.reading.rows_per_person
         self.reading.check_declared(n0)
-        if n0 is not None and most is not None:
+        if budget is None:
+            number = n if self.replaced else GUESSED_SIZE if n0 is None else n0
+            budget = self.noise(compared or plan, number, n0)
+        if n0 is not None and (most := self.reading.rows_per_person) is not None:
             self.stages.warning(AccuracyWarning(declared_rows(n0, most)))
         measured = is_measured(self.relation, n0)
         if measured:
@@ -369,19 +421,30 @@ class Request:
         return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
 
     def _tried(
-        self, plan: Callable[[Budget, int | None], _Plan], size: int | None, tried: int | None
+        self,
+        plan: Callable[[Budget, int | None], _Plan],
+        budget: Budget,
+        size: int | None,
+        tried: int | None,
     ) -> _Plan:
         """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused.
 
         Raises PlanError if a number is declared under replace-one, or whatever the kind refuses.
         """
         if tried is None:
-            return plan(self.spending(), 0 if self.replaced else None)
+            return plan(budget, 0 if self.replaced else None)
         if size is not None and self.replaced:
             raise PlanError(
                 "n0 belongs to add-remove; under replace the number of records is read off the table. Leave n0 out"
             )
-        return self.plan(plan, tried if size is None else None, size)
+        return self.plan(plan, tried if size is None else None, size, budget=budget)
+
+    def _noise(
+        self, plan: Callable[[Budget, int | None], Comparable], size: int | None, tried: int | None
+    ) -> Budget:
+        if tried is None:
+            return self.noise(plan, 0 if self.replaced else None)
+        return self.noise(plan, GUESSED_SIZE if size is None else size, size)
 
     def release(
         self,
@@ -392,7 +455,8 @@ class Request:
         *,
         size: int | None = None,
         tried: int | None = 1,
-        check: Callable[[Budget, int | None], object] | None = None,
+        check: Callable[[Budget, int | None], Any] | None = None,
+        compared: Callable[[Budget, int | None], Comparable] | None = None,
         margin: float = MARGIN,
     ) -> _Released:
         """Release a table: what cannot be planned or paid is refused before it is read.
@@ -414,23 +478,34 @@ class Request:
             under add-remove, and under replace-one nothing but the size of its plan depends on it.
         check : callable, optional
             Tried in place of `plan`, where that is slow.
+        compared : callable, optional
+            Compared for the noise in place of `plan`, where that refuses plans by their errors.
         margin : float
             Standard deviations by which a measured number of records is raised.
 
-        Raises
-        ------
-        DpoptError
-            For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+        Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may
+        quote the table.
         """
+        plan = cache(plan)
         with stage(self.stages, "planning"):
-            made = self._tried(check or plan, size, tried)
+            budget = self._noise(compared or plan, size, tried)
+            made = self._tried(check or plan, budget, size, tried)
         self._check_solver(made)
-        account = self._account(command)
+        account = self._account(command, budget)
         with stage(self.stages, "reading the table"):
             records = read()
         again = size is None or check is not None
         return self._measured(
-            records, account, made, plan if again else None, measure, size=size, tried=tried, margin=margin
+            records,
+            account,
+            budget,
+            made,
+            plan if again else None,
+            measure,
+            size=size,
+            tried=tried,
+            compared=compared,
+            margin=margin,
         )
 
     def release_bins(
@@ -446,6 +521,7 @@ class Request:
         counts: str | None = None,
         size: int | None = None,
         tried: int | None = None,
+        compared: Callable[[tuple[Bins, ...], Budget, int | None], Comparable] | None = None,
     ) -> _Released:
         """Release the bins of columns, or counts that were made already: one row for each bin, their number public.
 
@@ -453,7 +529,7 @@ class Request:
         ----------
         schema, columns, counts
             Columns and their schema, or the column of counts.
-        plan, measure : callable
+        plan, measure, compared : callable
             As for `release`, given the bins of each column.
         ordered : bool
             Whether declared values are ordered as they are listed.
@@ -475,8 +551,9 @@ class Request:
                 measure(axes),
                 size=size,
                 tried=tried,
+                compared=None if compared is None else partial(compared, axes),
             )
-        account, name = self._account(command), str(counts)
+        account, name = self._account(command, self.spending(size)), str(counts)
         with stage(self.stages, "reading the table"):
             self.refuse_reading(
                 "counts that were made already have a row for each bin; leave them out, or give the table of records with "
@@ -485,10 +562,20 @@ class Request:
             records = read_counts(table, name, self.reading)
         axes = (Bins(name, public_number_of_bins(records)),)
         with stage(self.stages, "planning"):
-            made = self._tried(partial(plan, axes), size, tried)
+            by = partial(compared or plan, axes)
+            budget = self._noise(by, size, tried)
+            made = self._tried(partial(plan, axes), budget, size, tried)
         self._check_solver(made)
         return self._measured(
-            records, account, made, partial(plan, axes), measure(axes), size=size, tried=tried
+            records,
+            account,
+            budget,
+            made,
+            partial(plan, axes),
+            measure(axes),
+            size=size,
+            tried=tried,
+            compared=by,
         )
 
     def _check_solver(self, plan: object) -> None:
@@ -509,12 +596,14 @@ class Request:
         self,
         records: _Records,
         account: Account | None,
+        budget: Budget,
         made: object,
         plan: Callable[[Budget, int | None], _Plan] | None,
         measure: Measure[_Records, _Plan, _Released],
         *,
         size: int | None,
         tried: int | None,
+        compared: Callable[[Budget, int | None], Comparable] | None,
         margin: float = MARGIN,
     ) -> _Released:
         """Measure what was read; the plan is made again where the number of records is known only now."""
@@ -522,7 +611,9 @@ class Request:
             number = public_size(records, self.relation, None) if self.replaced else None
             found: Any = made if number is None else replace(made, size=number)  # type: ignore[type-var]
         else:
-            public = size_of(records, self.relation, size, self.spending(), margin=margin, account=account)
+            if self.replaced and plan is not None:
+                budget = self.noise(compared or plan, public_size(records, self.relation, None))
+            public = size_of(records, self.relation, size, budget, margin=margin, account=account)
             with stage(self.stages, "planning"):
                 found = made if plan is None else plan(public.budget, public.number)
         released = measure(records, found, progress=self.stages, account=account)

@@ -22,14 +22,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.many_releases import Cost
 from dpopt.accounting.measurements import BELOW
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arguments import checked
-from dpopt.errors import AccountingError, BudgetError
+from dpopt.errors import AccountingError, BudgetError, PlanError
 from dpopt.files.codec import encode
 from dpopt.files.reading import read_bytes
 from dpopt.files.written_files import PRIVATE
@@ -46,8 +45,6 @@ from dpopt.transcript.budget_contents import (
 from dpopt.transcript.continued_file import ContinuedFile
 from dpopt.transcript.journal import entry_of, line_of
 
-DEFAULT_DELTA = 1e-9
-"""The delta of a budget in rho where none is given: its epsilon is reported there, and nothing depends on it."""
 SECONDS_TO_WAIT = 60.0
 
 
@@ -100,16 +97,13 @@ class BudgetLedger(Shown):
         path : path
             A new file.
         epsilon, delta, rho :
-            The total: epsilon alone (releases with Laplace noise only), epsilon and delta, or rho of zCDP.
+            The total: epsilon with delta (1e-9 if left out; 0 pays for releases with Laplace noise only), or rho of zCDP.
         neighbours : str
             add-remove (one more or one fewer) or replace (one changed).
         person : str, optional
             The column that names a person: the budget is for all rows of one person, not for one record.
 
-        Raises
-        ------
-        BudgetError
-            If it is no budget, or the file is there or cannot be written.
+        Raises BudgetError if it is no budget, or the file is there or cannot be written.
         """
         budget = _total_budget(epsilon, delta, rho)
         try:
@@ -149,10 +143,7 @@ class BudgetLedger(Shown):
     def contents(self) -> BudgetContents:
         """Return what is on file.
 
-        Raises
-        ------
-        BudgetError
-            If it cannot be read, is no budget file, or a line is damaged.
+        Raises BudgetError if it cannot be read, is no budget file, or a line is damaged.
         """
         data = self._bytes()
         whole = data[: data.rfind(b"\n") + 1]
@@ -187,10 +178,8 @@ class BudgetLedger(Shown):
         reservation : str, optional
             That of an earlier run which is continued.
 
-        Raises
-        ------
-        BudgetError
-            If the release would cost more than is left, or has other neighbours or another unit than the budget.
+        Raises BudgetError if the release would cost more than is left, or has other neighbours or another unit than the
+        budget.
         """
         contents = self.contents()
         steps, _ = steps_between(contents, relation, person)
@@ -209,10 +198,8 @@ class BudgetLedger(Shown):
         A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has to be
         repeated), the difference is added. Privacy: A8 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the total would be exceeded, or the file cannot be read or written; nothing is reserved then.
+        Raises BudgetError if the total would be exceeded, or the file cannot be read or written; nothing is reserved
+        then.
         """
         with _opened(self.path) as file:
             contents = self.contents()
@@ -262,18 +249,9 @@ class Account:
 
 
 def _total_budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget:
-    if (epsilon is None) == (rho is None):
-        raise BudgetError(
-            "a budget over many releases is epsilon, epsilon and delta, or rho: found "
-            f"epsilon = {epsilon!r} and rho = {rho!r}"
-        )
     try:
-        if rho is not None:
-            return Budget(None, DEFAULT_DELTA if delta is None else delta, float(rho), Accountant.ZCDP)
-        if delta is None:
-            return Budget(float(epsilon or 0.0), 0.0, None, Accountant.PURE)
-        return Budget(float(epsilon or 0.0), delta, None, Accountant.ZCDP)
-    except AccountingError as error:
+        return Budget.of(epsilon, delta, rho)
+    except (AccountingError, PlanError) as error:
         raise BudgetError(str(error)) from error
 
 

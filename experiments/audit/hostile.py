@@ -110,6 +110,7 @@ def _counts(epsilon: float) -> dict[str, Any]:
     """Return what is asked, with a total reading: a line that does not fit is left out."""
     return {
         "epsilon": epsilon,
+        "delta": 0.0,
         "neighbours": ADD_REMOVE,
         "reading": TableReading(on_invalid=OnInvalid.DROP),
     }

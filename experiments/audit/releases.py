@@ -18,6 +18,7 @@ import numpy as np
 
 import dpopt
 from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.queries.workloads.workload import Workload, workload_from_json
@@ -44,8 +45,9 @@ class Asked:
     @property
     def budget(self) -> dict[str, Any]:
         """The keywords that ask for the budget, under the relation."""
-        delta = DELTA if self.gaussian else None
-        return {"epsilon": self.epsilon, "delta": delta, "neighbours": self.relation}
+        if self.gaussian:
+            return {"rho": zcdp_rho(self.epsilon, DELTA), "delta": DELTA, "neighbours": self.relation}
+        return {"epsilon": self.epsilon, "delta": 0.0, "neighbours": self.relation}
 
     @property
     def size(self) -> int | None:

@@ -129,7 +129,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         more = (*more, "--draws", 3) if algorithm == "dualquery" else more
         call("release", table, *schema, "--workload", "marginals:2", *words_of(algorithm), "--epsilon", 20, "--delta",
              1e-6, "--no-predict", "-o", folder / f"release-{algorithm}", *more)  # fmt: skip
-    call("budget", "create", folder / "budget.jsonl", "--epsilon", 30)
+    call("budget", "create", folder / "budget.jsonl", "--epsilon", 30, "--delta", 0)
     for epsilon in (1, 2.5):
         paid = ("--budget", folder / "budget.jsonl", "-o", folder / f"paid-{epsilon}.npz")
         call("histogram", "release", table, *schema, "--column", "age", "--epsilon", epsilon, *paid)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import DEFAULT_DELTA
 from dpopt.algorithms.asked import Asked, Terms
 from dpopt.algorithms.defaults import _cells_of_triples, delta_said, settled, usual_workload
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.releases.plan import DEFAULT_DELTA, MOST_DELTA, usual_delta
+from dpopt.releases.plan import MOST_DELTA, usual_delta
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.schema import Schema
 

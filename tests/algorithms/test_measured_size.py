@@ -180,7 +180,7 @@ def test_the_smallest_table_is_said_before_anything_is_spent(epsilon: float, kin
 
 def test_the_owners_budget_holds_the_whole_of_it_before_the_number_is_drawn(tmp_path: Path) -> None:
     """Also where the run ends between the number and the plan; what continues it reserves nothing again."""
-    budget = BudgetLedger.create(tmp_path / "budget", epsilon=100)
+    budget = BudgetLedger.create(tmp_path / "budget", epsilon=100, delta=0)
     asked: dict[str, Any] = {"algorithm": "noise", "accountant": "pure", "epsilon": 60.0, "predict": False}
     with (
         mock.patch("dpopt.algorithms.run_release.add_plan", side_effect=KeyboardInterrupt),

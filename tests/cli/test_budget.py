@@ -49,7 +49,7 @@ def test_show_lists_releases_and_what_is_left(tmp_path: Path) -> None:
     budget = tmp_path / "owner.budget"
     assert "one record, add-remove" in succeed("budget", "create", budget, "--epsilon", 1, "--delta", 1e-6)
     asked = [table, "--schema", schema, "--epsilon", 0.5, "--budget", budget]
-    succeed("histogram", "release", *asked, "--column", "age", "-o", tmp_path / "h.json")
+    succeed("histogram", "release", *asked, "--delta", 0, "--column", "age", "-o", tmp_path / "h.json")
     text = succeed("budget", "show", budget)
     assert "histogram" in text
     assert "used: 50.00% of the budget, by pure differential privacy" in text
@@ -104,7 +104,7 @@ def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(
 
 def test_a_total_without_delta_says_that_it_pays_pure_releases_only(tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
-    succeed("budget", "create", tmp_path / "pure", "--epsilon", 1)
+    succeed("budget", "create", tmp_path / "pure", "--epsilon", 1, "--delta", 0)
     asked = [table, "--schema", schema, "--epsilon", 0.5, *COMMANDS["release"], "--budget", tmp_path / "pure"]
     message = refuse("release", *asked, "--out", tmp_path / "out")
     assert "Release with --delta 0" in message
@@ -123,7 +123,7 @@ def test_a_run_goes_on_with_its_budget(tmp_path: Path) -> None:
 def test_a_replaced_record_costs_two_steps_and_the_list_says_so(tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
     budget = tmp_path / "owner.budget"
-    succeed("budget", "create", budget, "--epsilon", 1, "--neighbours", "replace")
+    succeed("budget", "create", budget, "--epsilon", 1, "--delta", 0, "--neighbours", "replace")
     asked = [table, "--schema", schema, "--column", "age", "--epsilon", 0.5, "--budget", budget]
     succeed("histogram", "release", *asked, "-o", tmp_path / "h.json")
     shown = json.loads(succeed("budget", "show", budget, "--json"))

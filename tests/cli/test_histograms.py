@@ -58,7 +58,7 @@ def test_a_solver_spreads_the_budget_as_our_own_method_does(tmp_path: Path) -> N
     (tmp_path / "groups.json").write_text("[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]")
     for command in (
         "histogram plan --bins 64 --rho 0.1",
-        "histogram plan --bins 64 --epsilon 1 --delta 1e-6 --neighbours replace --n 500",
+        "histogram plan --bins 64 --rho 0.02 --delta 1e-6 --neighbours replace --n 500",
         "grid plan --bins 16x16 --rho 0.1 --shapes cubes",
         f"histogram plan --bins 8 --rho 0.1 --hierarchy {tmp_path / 'groups.json'}",
     ):

@@ -109,7 +109,7 @@ def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--columns", "age", "--epsilon", 1, "--n0", 0], "found the number of records 0"),
+        (["--columns", "age", "--epsilon", 1, "--n0", 0], "the public size must be a whole number of at least 1, found 0"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--neighbours", "replace"], "n0 belongs to add-remove"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--cuts", 2], "--cuts is for several columns"),
         (["--columns", "age", "--epsilon", 1, "--n0", 200, "--error", 0.01], "is not proven"),

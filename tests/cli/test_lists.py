@@ -122,7 +122,10 @@ def test_other_kinds_of_rows_are_released(kind: str, tmp_path: Path) -> None:
 
 NAMES = ["--variables", "x1..x4"]
 RELEASES = [
-    ([*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1], "found 0 rows"),
+    (
+        [*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1],
+        "the public size must be a whole number of at least 1, found 0",
+    ),
     ([*NAMES, "--n0", 10, "--epsilon", 1], "give --k"),
     ([*NAMES, "--k", 5, "--n0", 10, "--epsilon", 1], "found k = 5; expected 1 to 4"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--kind", "trees"], "expected one of lists"),

@@ -76,7 +76,7 @@ def test_counts_of_a_trillion_are_released_and_become_tables(folder: Path) -> No
 
 def test_degrees_are_released_and_become_a_table(folder: Path) -> None:
     text = succeed("degrees release --nodes 30 --epsilon 2", folder / "edges.txt", "-o", folder / "d.npz")
-    assert "spent: epsilon = 2.0000 (rho = 2.000000), one edge more or less (add-remove)" in text
+    assert "spent: epsilon = 2.0000, pure (rho = 2.000000), one edge more or less (add-remove)" in text
     assert "30 nodes" in text
     text = succeed("degrees export --graphical", folder / "d.npz", "-o", folder / "d.csv")
     assert "a graph with" in text

@@ -127,7 +127,7 @@ def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
 
 
 RELEASES = [
-    (["--k", 2, "--n0", 0, "--epsilon", 1], "found 0 records; a summary needs at least one"),
+    (["--k", 2, "--n0", 0, "--epsilon", 1], "the public size must be a whole number of at least 1, found 0"),
     (["--k", 5, "--n0", 10, "--epsilon", 1], "found k = 5; expected 1 to 4"),
     (["--k", 0, "--n0", 10, "--epsilon", 1], "found k = 0; expected 1 to 4"),
     (["--k", 2, "--n0", 10, "--epsilon", 1, "--columns", "age"], "found k = 2; expected 1 to 1"),

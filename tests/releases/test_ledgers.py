@@ -142,10 +142,13 @@ MANY = pd.DataFrame(
 )
 AGES = dpopt.Schema(tuple(one for one in SCHEMA.attributes if one.name in {"age", "smoker"}))
 TOTALS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "pure": ({"epsilon": 20}, {"epsilon": 20, "delta": 0.0}),
+    "pure": ({"epsilon": 20, "delta": 0}, {"epsilon": 20, "delta": 0.0}),
     "epsilon and delta": ({"epsilon": 20, "delta": 1e-6}, {"epsilon": 20, "delta": 1e-6}),
     "rho": ({"rho": 9}, {"rho": 9}),
-    "half of it is a replacement": ({"epsilon": 20, "neighbours": "replace"}, {"epsilon": 10, "delta": 0.0}),
+    "half of it is a replacement": (
+        {"epsilon": 20, "delta": 0, "neighbours": "replace"},
+        {"epsilon": 10, "delta": 0.0},
+    ),
     "a quarter of it is one": ({"rho": 36, "neighbours": "replace"}, {"rho": 9}),
     "a person": ({"epsilon": 20, "delta": 1e-6, "person": "user"}, {"epsilon": 20, "delta": 1e-6}),
 }
@@ -191,7 +194,7 @@ def test_a_release_of_all_that_a_budget_file_holds_is_paid(name: str, total: str
 
 
 @pytest.mark.parametrize(
-    ("held", "asked"), [({"epsilon": 20}, {"epsilon": 2, "delta": 0}), ({"rho": 7}, {"rho": 0.7})]
+    ("held", "asked"), [({"epsilon": 20, "delta": 0}, {"epsilon": 2, "delta": 0}), ({"rho": 7}, {"rho": 0.7})]
 )
 def test_ten_releases_of_a_tenth_with_measured_sizes_are_paid(
     held: dict[str, Any], asked: dict[str, Any], tmp_path: Path

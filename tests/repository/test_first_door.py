@@ -70,8 +70,8 @@ def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactor
         ("BudgetLedger", "BudgetLedger(owner.budget, epsilon = 3.0 at delta = 1e-06"),
         ("Planned", "Planned(projection, 20 queries, n=1000, predicted mean error="),
         ("SyntheticRelease", "SyntheticRelease(projection, "),
-        ("Histogram", "Histogram('age', 10 bins, epsilon=1, delta=0, "),
-        ("grid", "GridHistogram('smoker' (2) x 'age' (10), epsilon=1, delta=0, "),
+        ("Histogram", "Histogram('age', 10 bins, epsilon=1, delta=1e-09, "),
+        ("grid", "GridHistogram('smoker' (2) x 'age' (10), epsilon=1, delta=0 (pure), "),
         ("prefixes", "Prefixes('age', 2 of 10 steps, epsilon="),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_budget_is_reserved_from_by_one_at_a_time(
 ) -> None:
     table, schema = inputs(folder)
     budget, out = folder / "owner.budget", folder / "h.npz"
-    succeed("budget create", budget, "--epsilon", 1)
+    succeed("budget create", budget, "--epsilon", 1, "--delta", 0)
     given = name(budget, monkeypatch)
     linked = given.is_symlink()
     paid = ["histogram release", table, "--schema", schema, "--column", "age", "--epsilon", 0.6, "--budget"]
@@ -238,7 +238,7 @@ def test_what_another_process_did_in_spite_of_the_lock_is_noticed_before_anythin
             with pytest.raises(ReleaseFolderError, match="another process has changed|could not be written"):
                 journal.append({"kind": "measurement", "values": [1]})
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == left
-    owner = BudgetLedger.create(budget, epsilon=1)
+    owner = BudgetLedger.create(budget, epsilon=1, delta=0)
     with closing(ContinuedFile(budget)) as opened:
         change(budget)
         left = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -250,7 +250,7 @@ def test_what_another_process_did_in_spite_of_the_lock_is_noticed_before_anythin
 
 def test_a_budget_that_is_replaced_before_it_is_locked_is_read_again(folder: Path) -> None:
     """There was room when the release began; what it pays from is the file that is there when it pays."""
-    owner, spent = (BudgetLedger.create(folder / name, epsilon=1) for name in ("owner", "spent"))
+    owner, spent = (BudgetLedger.create(folder / name, epsilon=1, delta=0) for name in ("owner", "spent"))
     table, opened = pd.DataFrame({"x": [1]}), ContinuedFile
     dpopt.histogram(table, counts="x", epsilon=1, budget=spent)
 

@@ -148,7 +148,7 @@ def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) ->
     fitted in the end is a part of both; data thinning tells which. A plan that says how strongly records are drawn gets these.
     """
     plan, chosen, done = known.plan, fitter.plan.fit or FitPlan(), 0
-    problem, strength, one_way = known.problem()
+    problem, _, one_way = known.problem()
     if chosen.smoothing is not None:
         return fitter.finish(problem, on_step=walk.progress.step)
     steps = 3 * chosen.sweeps + 2 * (chosen.snapshots - 1)

@@ -66,12 +66,13 @@ def plan(
     as_json: options.JsonOption = False,
 ) -> None:
     """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
+    from dpopt.accounting.budget import DEFAULT_DELTA
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms import planned
     from dpopt.algorithms.explain import explain_accuracy
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.files.written_files import check_replaceable
-    from dpopt.releases.plan import DEFAULT_DELTA, choice
+    from dpopt.releases.plan import choice
 
     relation = choice(NeighbouringRelation, terms.neighbours or "add-remove", "neighbours")
     declared = declared_schema(schema, binary_columns, names)

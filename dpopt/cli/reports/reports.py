@@ -35,7 +35,7 @@ def print_spent(privacy: Mapping[str, Any]) -> None:
     if not privacy["private"]:
         console().print(_NOT_PRIVATE)
         return
-    at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ""
+    at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ", pure"
     epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
     console().print(
         f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_text(privacy)}, {privacy['neighbours']}"

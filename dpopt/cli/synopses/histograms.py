@@ -15,9 +15,12 @@ from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpopt.models.noise_budgets.solved_budget import SolvedBudget
     from dpopt.synopses.histograms.counts_plan import CountsPlan
     from dpopt.synopses.histograms.least_possible import LeastVariances
+    from dpopt.synopses.histograms.tree_plan import TreePlan
 
 histogram_group = shared.synopsis_group(
     "histogram", "Histograms over ordered bins: any range, with its error."
@@ -123,15 +126,8 @@ def plan_histogram(
             f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns"
         )
     heard = _Heard()
-    found = planned_histogram(
-        axes[0],
-        request,
-        request.spending(),
-        n,
-        **asdict(measured),
-        solver=solver,
-        on_solved=heard.note,
-    )
+    plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
+    found = plan(request.noise(plan, n), n, solver=solver, on_solved=heard.note)
     counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
     return _planned(found, "counts", counts, "bins", heard, least_variances(found, ranges, axes[0]))
@@ -156,17 +152,12 @@ def plan_grid(
     axes = where.axes(request, _several(columns))
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
-    shape, spent = tuple(bins.number for bins in axes), request.spending()
-    heard = _Heard()
-    found = grid_plan.plan_grid(
-        shape,
-        spent,
-        relation=request.relation,
-        size=n,
-        **asdict(measured),
-        solver=solver,
-        on_solved=heard.note,
+    shape, heard = tuple(bins.number for bins in axes), _Heard()
+    plan: Callable[..., grid_plan.GridPlan] = partial(
+        grid_plan.plan_grid, shape, relation=request.relation, **asdict(measured)
     )
+    spent = request.noise(lambda budget, size: plan(budget, size=size), n)
+    found = plan(spent, size=n, solver=solver, on_solved=heard.note)
     blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
     return _planned(found, "blocks", blocks, "cells", heard, least_variances(found, measured.ranges))
 

@@ -72,11 +72,8 @@ def plan(
 
     request = asked.request(n0_counted=n0_counted)
     sides = tuple(axis.number for axis in where.axes(request, shared.named_columns(columns)))
-    planned = request.plan(
-        lambda budget, size: plan_partition(sides, budget, size, relation=request.relation, **asdict(shape)),
-        n,
-        n0,
-    )
+    plan = partial(plan_partition, sides, relation=request.relation, **asdict(shape))
+    planned = request.plan(plan, n, n0, compared=partial(plan, error=None))
     beside = tree_beside(planned)
     return shared.Shown(
         {**planned.to_json(), "tree": {**encode(beside), "better": beside.better}},

@@ -15,6 +15,10 @@ from dpopt.cli.synopses import shared
 from dpopt.errors import WorkloadError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpopt.accounting.budget import Budget
+    from dpopt.models.model import Solution
     from dpopt.queries.decision_lists.families import ListFamily
     from dpopt.synopses.decision_lists.list_plan import ListPlan
 
@@ -74,8 +78,10 @@ def plan(
     from dpopt.synopses.release import Request
 
     request, family = Request(**shared.spending(spending)), rows.family()
-    planned, judged = request.plan(
-        lambda budget, size: certified_plan(
+    judged: dict[ListPlan, Callable[[], Solution]] = {}
+
+    def certified(budget: Budget, size: int | None) -> ListPlan:
+        made, judge = certified_plan(
             family,
             budget,
             size=size or 0,
@@ -83,10 +89,11 @@ def plan(
             points=counted.queries,
             largest=counted.largest,
             solver=counted.solver,
-        ),
-        n,
-        n0,
-    )
+        )
+        judged[made] = judge
+        return made
+
+    planned = request.plan(certified, n, n0)
     lines = [
         (f"{size} literals", f"{planned.coefficients.conjunctions(size):,}", f"{share * planned.size:.4g}")
         for size, share in zip(planned.sizes, planned.shares.tolist(), strict=True)
@@ -94,7 +101,7 @@ def plan(
     table = shared.noise_table(
         ("conjunctions of", "number", "noise: scale in rows"), lines, gaussian=planned.gaussian
     )
-    solved = {} if counted.solver is None else {"model_decision_lists": str(judged())}
+    solved = {} if counted.solver is None else {"model_decision_lists": str(judged[planned]())}
     return shared.Shown(
         {**planned.to_json(), **solved},
         [table, _prediction(planned), *(f"model decision_lists by {said}" for said in solved.values())],

@@ -256,7 +256,11 @@ def table_of(
 
 def noise_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, gaussian: bool) -> Table:
     """Return what a plan measures with how much noise."""
-    return table_of(headings, rows, title=f"measured with {'Gaussian' if gaussian else 'Laplace'} noise")
+    return table_of(
+        headings,
+        rows,
+        title=f"measured with {'Gaussian' if gaussian else 'Laplace'} noise{'' if gaussian else ', so the result is pure'}",
+    )
 
 
 def interval_table(

@@ -93,6 +93,11 @@ class ListPlan(SynopsisPlan):
         """Scale of the noise of each size, as shares of the rows."""
         return np.array(self.scales) * self.unit
 
+    @property
+    def expected_error(self) -> float:
+        """The predicted error, as a share of the rows."""
+        return self.predicted
+
     def noise(self, beta: float, points: int = 1) -> float:
         """Return what the noise of answers at so many points stays below, all of them with probability 1 - beta."""
         numbers = [comb(len(self.family.variables), size) for size in self.sizes]

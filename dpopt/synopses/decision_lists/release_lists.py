@@ -56,7 +56,7 @@ def decision_lists(
     solver : str or Solver, optional
         Solver of the linear programs of the plan (models/decision_lists); highs if left out.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget, reading
+        epsilon (delta=0: pure), or rho; neighbours, progress, budget, reading
         (its encoding): see `dpopt.synopses.release.Asked`.
 
     Returns
@@ -64,10 +64,8 @@ def decision_lists(
     ListSummary
         Answers by `answer("x1=1,x2=0")`, and is kept by `write(path)`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

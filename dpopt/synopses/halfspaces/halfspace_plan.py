@@ -106,6 +106,11 @@ class HalfspacePlan(SynopsisPlan):
         )
 
     @property
+    def expected_error(self) -> float:
+        """The predicted error, as a share of the records."""
+        return self.prediction.error
+
+    @property
     def features(self) -> int:
         """How many halfspaces of R^d are known through their signed sums: m h."""
         return self.number * self.directions

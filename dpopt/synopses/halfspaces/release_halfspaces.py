@@ -150,7 +150,7 @@ def halfspaces(
     copies : int
         Number of random signs that an entry of a projection adds up; 1 gives the paper's matrices.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, progress, budget,
+        epsilon (delta=0: pure), or rho; neighbours, progress, budget,
         accept_draft, reading (how a text file is written): see `dpopt.synopses.release.Asked`.
 
     Returns
@@ -158,10 +158,8 @@ def halfspaces(
     Halfspaces
         Answers by `answer("0.6,0.8")`, and is kept by `write(path)`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import exp
+from math import exp, prod
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,11 @@ class CountsPlan(SynopsisPlan, ABC):
     @abstractmethod
     def level_names(self) -> tuple[str, ...]:
         """The measured levels in words; they name the measurements and their charges."""
+
+    @property
+    def expected_error(self) -> float:
+        """The product of the mean variances of all groups of ranges or boxes."""
+        return prod(self.predicted.values())
 
     @property
     def scales_in_records(self) -> tuple[float, ...]:

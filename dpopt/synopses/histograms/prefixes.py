@@ -95,7 +95,7 @@ def plan_prefixes(
         raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
     if not is_gaussian(budget):
         raise PlanError(
-            "prefixes that grow have Gaussian noise; give --rho, or --epsilon and --delta (a histogram takes pure epsilon)"
+            "prefixes that grow have Gaussian noise, and cannot be pure; leave --delta 0 out (a histogram takes it)"
         )
     if relation is not NeighbouringRelation.ADD_REMOVE:
         raise PlanError(
@@ -191,12 +191,10 @@ def prefixes(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     **asked
-        epsilon and delta, or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
+        epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -250,10 +248,8 @@ def grow(
     **asked
         reading, accept_draft, progress: as for `prefixes`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw may have been seen.
+    Raises DpoptError for whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw
+    may have been seen.
 
     Examples
     --------

@@ -116,9 +116,8 @@ def plan_histogram(
     """
     request = Request(**asked)
     (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
-    return planned_histogram(
-        bins, request, request.spending(), n, ranges=ranges, hierarchy=hierarchy, measure=measure
-    )
+    plan = partial(planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, measure=measure)
+    return plan(request.noise(plan, n), n)
 
 
 def histogram(
@@ -158,7 +157,7 @@ def histogram(
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 

@@ -7,8 +7,9 @@ from math import sqrt
 
 import numpy as np
 
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.synopses.histograms.counts_plan import whole_amount
+from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.range_workload import RangeWorkload, worst_ranges
@@ -45,24 +46,32 @@ class TreeBeside:
 
 
 def tree_beside(plan: PartitionPlan) -> TreeBeside:
-    """Return what a tree of counts with the budget of a plan is predicted to do.
+    """Return what a tree of counts with the budget of a plan is predicted to do, with Laplace noise where that is better.
 
     Of several columns cubes of cells are taken for the blocks, which are planned in a moment; `dpopt grid` may find better
     ones. Bounds under Laplace noise hold for any weights of noisy counts with this variance (`noise_bounds`), which makes them
     a little larger than they are.
     """
+    budget, budgets = plan.budget, [plan.budget]
+    if plan.gaussian and budget.epsilon is not None:
+        budgets.append(Budget.of(budget.epsilon, 0.0, None, rows_per_person=budget.rows_per_person))
+    return min((_tree_with(plan, one) for one in budgets), key=lambda tree: tree.standard_error)
+
+
+def _tree_with(plan: PartitionPlan, budget: Budget) -> TreeBeside:
+    gaussian = is_gaussian(budget)
     size = plan.size if plan.relation is NeighbouringRelation.REPLACE_ONE else None
     if len(plan.shape) == 1:
         (bins,) = plan.shape
-        tree = plan_blocks(bins, plan.budget, relation=plan.relation, size=size)
+        tree = plan_blocks(bins, budget, relation=plan.relation, size=size)
         mean, worst = max(tree.predicted.values()), _worst_variance(tree)
         queries, command = bins * (bins + 1) // 2, "dpopt histogram"
     else:
-        grid = plan_grid(plan.shape, plan.budget, shapes="cubes", relation=plan.relation, size=size)
+        grid = plan_grid(plan.shape, budget, shapes="cubes", relation=plan.relation, size=size)
         mean = worst = max(grid.predicted.values())
         queries, command = 1, "dpopt grid"  # one, as for the expected bound that it stands beside
-    scale = sqrt(worst if plan.gaussian else worst / 2.0)
-    bound = reach_of_variance(scale, 1.0, plan.beta, gaussian=plan.gaussian, queries=queries)
+    scale = sqrt(worst if gaussian else worst / 2.0)
+    bound = reach_of_variance(scale, 1.0, plan.beta, gaussian=gaussian, queries=queries)
     return TreeBeside(command, sqrt(mean), bound, plan.expected_error)
 
 

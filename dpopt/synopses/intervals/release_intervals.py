@@ -183,7 +183,7 @@ def intervals(
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
@@ -216,13 +216,11 @@ def intervals(
     True
     """
     request = Request(**asked)
-    return request.release_bins(
-        "intervals",
-        table,
-        schema,
-        (columns,) if isinstance(columns, str) else tuple(columns),
-        counts=counts,
-        plan=lambda axes, budget, size: plan_partition(
+
+    def planned(
+        axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None
+    ) -> PartitionPlan:
+        return plan_partition(
             tuple(bins.number for bins in axes),
             budget,
             size,
@@ -231,7 +229,16 @@ def intervals(
             cuts=cuts,
             error=error,
             confidence=confidence,
-        ),
+        )
+
+    return request.release_bins(
+        "intervals",
+        table,
+        schema,
+        (columns,) if isinstance(columns, str) else tuple(columns),
+        counts=counts,
+        plan=partial(planned, error=error),
+        compared=planned,
         measure=lambda axes: partial(release_partition, axes=axes),
         ordered=ordered,
         size=n0,

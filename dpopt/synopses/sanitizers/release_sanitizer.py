@@ -34,7 +34,7 @@ def sanitize(
         Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
         Under replace the number of records is public, and read off the table.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
 
     Returns

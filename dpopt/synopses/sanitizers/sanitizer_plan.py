@@ -135,6 +135,11 @@ class SanitizerPlan:
         """With probability 95 % no query is off by more."""
         return self.figures.predicted
 
+    @property
+    def expected_error(self) -> float:
+        """The predicted error, as a share of the records."""
+        return self.figures.predicted
+
     def charges(self) -> list[Charge]:
         """Return the one charge."""
         return [self.figures.measurement().charge(self.family, self.figures.relation)]

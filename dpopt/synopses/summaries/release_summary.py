@@ -206,7 +206,7 @@ def summary(
         Solver of linear programs with which the exact method of the plan begins (models/approximation_plus_noise); highs if
         left out. It has no part in how good the plan is.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`.
 
     Returns
@@ -214,10 +214,8 @@ def summary(
     Summary
         Answers by `answer("smoker=yes,age>=50")`, and is kept by `write(path)`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -258,6 +256,7 @@ def summary(
         release_summary,
         size=n0,
         check=planned if n0 is None else accurate,
+        compared=planned,
     )
 
 

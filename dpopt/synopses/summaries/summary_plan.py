@@ -84,6 +84,11 @@ class SummaryPlan(SynopsisPlan):
             raise PlanError(f"found {self.size} records; a summary needs at least one")
         Target.named(self.predicate, self.width)
 
+    @property
+    def expected_error(self) -> float:
+        """The predicted error, as a share of the records."""
+        return self.predicted
+
     def measurements(self) -> list[ConjunctionCounts]:
         """Return what is asked of the curator."""
         return [

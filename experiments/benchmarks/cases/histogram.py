@@ -15,7 +15,7 @@ from dpopt.synopses.histograms.histogram import Histogram
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import run_dpopt, spread
 
-BUDGETS = {"discrete Laplace": ["--epsilon", "1"], "discrete Gaussian": ["--rho", "0.5"]}
+BUDGETS = {"discrete Laplace": ["--epsilon", "1", "--delta", "0"], "discrete Gaussian": ["--rho", "0.5"]}
 LEVELS = 20
 
 

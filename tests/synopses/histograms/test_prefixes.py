@@ -171,7 +171,7 @@ def test_the_owners_budget_is_paid_from_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"epsilon": 1.0}, "have Gaussian noise"),
+        ({"epsilon": 1.0, "delta": 0}, "have Gaussian noise"),
         ({"rho": 0.5, "neighbours": "replace"}, "are for add-remove"),
         ({"rho": 0.5, "steps": 0}, "expected 1 to 12"),
         ({"rho": 0.5, "steps": 13}, "expected 1 to 12"),

@@ -49,7 +49,7 @@ def grid(
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 

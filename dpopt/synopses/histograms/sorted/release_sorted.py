@@ -17,7 +17,7 @@ from dpopt.private.measurements.bin_measurement import BinsInUse, SortedCounts
 from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import is_gaussian, noise_variance, whole_amount
 from dpopt.synopses.histograms.sorted.sorted_counts import (
     COUNTS,
     DEGREES,
@@ -88,6 +88,11 @@ class SortedPlan:
     def total(self) -> int | None:
         """What the counts add up to, if that is public."""
         return None if self.size is None else self.bins_of_a_record * self.size
+
+    @property
+    def expected_error(self) -> float:
+        """The variance of the noise of one count."""
+        return noise_variance(self.scale, gaussian=self.gaussian)
 
     @property
     def length_measurement(self) -> BinsInUse | None:
@@ -205,7 +210,7 @@ def sorted_counts(
         In place of schema and column: the table has one row for each bin, with its count in this column. A record is in one
         bin, and the number of rows is public.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, accept_draft,
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
         progress, budget: see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
@@ -214,10 +219,8 @@ def sorted_counts(
     SortedCountsRelease
         `counts` are the estimate, and `answer(10)` gives how many values have at least 10 records; kept by `write(path)`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -266,7 +269,7 @@ def degrees(
         How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have at least
         1, 2, 3, ... edges; the number of nodes, only the degrees in order.
     **asked
-        epsilon (alone: Laplace noise), or epsilon and delta, or rho (Gaussian noise); neighbours, reading, progress, budget:
+        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget:
         see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
@@ -275,10 +278,8 @@ def degrees(
     SortedCountsRelease
         `counts` are the estimate, and `answer(10)` gives how many nodes have at least 10 edges; kept by `write(path)`.
 
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the edges.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the edges.
 
     Examples
     --------
