@@ -132,7 +132,7 @@ def test_a_summary_of_texts_is_released_under_both_relations() -> None:
 
 def test_what_is_missing_is_refused_before_the_table_is_read() -> None:
     family = family_of(3, 3)
-    with pytest.raises(PlanError, match="found 0 rows"):
+    with pytest.raises(PlanError, match="the public size must be a whole number of at least 1, found 0"):
         decision_lists("none.txt", family, epsilon=1.0, n0=0)
     with pytest.raises(PlanError, match="Leave n0 out"):
         decision_lists(texts(), family, epsilon=1.0, n0=50, neighbours="replace")

@@ -106,7 +106,7 @@ def test_a_release_is_kept_and_its_estimates_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"epsilon": 1.0}, "Gaussian noise"),
+        ({"epsilon": 1.0, "delta": 0}, "Gaussian noise"),
         ({"rho": 1.0, "neighbours": "replace"}, "add-remove"),
         ({"rho": 1.0, "ranges": "worst"}, "'all' or 'prefixes'"),
         ({"rho": 1.0, "measure": "wavelets"}, "blocks, waves"),
