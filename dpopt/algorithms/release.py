@@ -37,7 +37,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, shown_progress, stage
-from dpopt.releases.readme import fallbacks_in_words
+from dpopt.releases.readme import fallbacks_in_words, warnings_in_words
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -145,13 +145,15 @@ def release(
         check(begun)
     own = chosen.algorithm.own_solver
     made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
-    return _warned_of_fallbacks(made, folder, progress)
+    return _warned(made, folder, progress)
 
 
-def _warned_of_fallbacks(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
-    """Warn of a solver that failed within the run; what is paid for is on file by then, or else outlives `-W error`."""
-    for said in fallbacks_in_words(made.statement):
-        what = AccuracyWarning(f"{said} Give it more --seconds, or use the local search")
+def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
+    """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
+    failed = fallbacks_in_words(made.statement)
+    for said in warnings_in_words(made.statement):
+        advice = " Give it more --seconds, or use the local search" if said in failed else ""
+        what = AccuracyWarning(said + advice)
         try:
             progress.warning(what)
         except AccuracyWarning:
@@ -265,7 +267,7 @@ def resume(
             _note(note_on_memory(needed, available_memory()), progress)
     check = partial(_check_job, engine=engine, progress=progress)
     made = resume_run(folder, dataset, job, check=check, progress=progress, account=account, solver=solver)
-    return _warned_of_fallbacks(made, folder, progress)
+    return _warned(made, folder, progress)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

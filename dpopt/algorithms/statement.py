@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import BEYOND, Accountant, columns_of, costs
 from dpopt.accounting.budget import RECORD, Budget
@@ -17,6 +18,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
+from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
+from dpopt.releases.declared_size import contradiction
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
 from dpopt.releases.plan import DEFAULT_DELTA, Encoding
 from dpopt.releases.readme import declared_in_words
@@ -43,6 +46,9 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     """Return the contents of release.json."""
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
+    accuracy |= {**sections.pop("accuracy", {}), **_two_way(job, outcome)}
+    if plan.relation is NeighbouringRelation.ADD_REMOVE and not plan.budget.earlier:
+        accuracy = _contradicted(accuracy, job, outcome)
     # From the job's statement and not from the ledger: that of a replay is paid from nowhere.
     repairs = job.statement.get("reading", {}).get("on_invalid", "error")
     repaired = {} if repairs == "error" or job.schema.is_binary else {"on_invalid": repairs}
@@ -53,7 +59,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "chosen": job.statement.get("chosen"),
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
         "privacy": {**privacy_statement(plan, outcome.ledger), **paid},
-        "accuracy": {**accuracy, **sections.pop("accuracy", {}), **_two_way(job, outcome)},
+        "accuracy": accuracy,
         "records": None
         if outcome.records is None
         else _records(job, outcome.records, outcome.rows, output, sections),
@@ -69,6 +75,55 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "plan": plan.to_json(),
         "versions": job.statement.get("versions"),
     }
+
+
+def _contradicted(accuracy: dict[str, Any], job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return accuracy with a declared number of records that released values contradict, under "size"; unchanged if none does.
+
+    Of n records for n0, shares are n / n0 times as far as they should be from 0, or, for marginals, whose sums are known, from
+    even ones: answers a for which even ones are u are off by about |1 - n0 / n| |a - u| besides. No proven error holds.
+    """
+    declared = job.plan.size
+    found = None if declared is None else contradiction(declared, outcome.totals)
+    if found is None:
+        return accuracy
+    answers, workload = outcome.answers, job.workload
+    if outcome.records is not None:
+        answers = workload_answers(job, outcome.records if outcome.rows is None else outcome.rows.records)
+        marginals, sizes = workload.marginals, job.schema.sizes
+        even = (
+            uniform_answers(workload.clauses, sizes)
+            if marginals is None
+            else UniformAnswers().on(marginals, sizes)
+        )
+        answers = answers - even
+    far = np.abs(1 - declared / max(found["records"], 1)) * np.abs(answers)
+    cells = 2 * (1 if workload.marginals is None else len(workload.marginals)) / len(workload)
+    besides = {
+        **dict.fromkeys(("mean_error", "low", "high"), float(far.mean())),
+        "max_error": float(far.max()),
+        "distance": float(far.mean()) / cells,
+    }
+    corrected = {
+        which: {
+            name: value
+            if name not in besides or value is None
+            else float(f"{min(1.0, value + besides[name]):.6g}")
+            for name, value in accuracy[which].items()
+        }
+        for which in ("predicted", "expected")
+        if accuracy.get(which)
+    }
+    kept = {name: value for name, value in accuracy.items() if name != "two_way"}
+    return {**kept, **corrected, "proven": None, "size": found}
+
+
+def workload_answers(job: Job, written: SyntheticRecords) -> NDArray[np.float64]:
+    """Return the share of synthetic records for every base query of the workload, (m,)."""
+    from dpopt.queries.counting.kernels import shares_on_records
+
+    weights = written.multiplicity.astype(np.float64)
+    return shares_on_records(job.record_queries(), written.held, job.record_sizes(), weights)
 
 
 def _two_way(job: Job, outcome: Outcome) -> dict[str, Any]:
