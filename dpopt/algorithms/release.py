@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +35,7 @@ from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
-from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
 from dpopt.releases.readme import fallbacks_in_words, warnings_in_words
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
@@ -153,15 +152,7 @@ def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> 
     failed = fallbacks_in_words(made.statement)
     for said in warnings_in_words(made.statement):
         advice = " Give it more --seconds, or use the local search" if said in failed else ""
-        what = AccuracyWarning(said + advice)
-        try:
-            progress.warning(what)
-        except AccuracyWarning:
-            if folder is not None:
-                raise
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", AccuracyWarning)
-                progress.warning(what)
+        warn_of_paid(AccuracyWarning(said + advice), progress, kept=folder is not None)
     return made
 
 

@@ -47,8 +47,9 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
     accuracy |= {**sections.pop("accuracy", {}), **_two_way(job, outcome)}
-    if plan.relation is NeighbouringRelation.ADD_REMOVE and not plan.budget.earlier:
-        accuracy = _contradicted(accuracy, job, outcome)
+    privacy = privacy_statement(plan, outcome.ledger)
+    if (wrong := contradiction(privacy, outcome.totals)) is not None:
+        accuracy = _with_size(accuracy, wrong, job, outcome)
     # From the job's statement and not from the ledger: that of a replay is paid from nowhere.
     repairs = job.statement.get("reading", {}).get("on_invalid", "error")
     repaired = {} if repairs == "error" or job.schema.is_binary else {"on_invalid": repairs}
@@ -58,7 +59,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "algorithm": plan.algorithm,
         "chosen": job.statement.get("chosen"),
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
-        "privacy": {**privacy_statement(plan, outcome.ledger), **paid},
+        "privacy": {**privacy, **paid},
         "accuracy": accuracy,
         "records": None
         if outcome.records is None
@@ -77,45 +78,34 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     }
 
 
-def _contradicted(accuracy: dict[str, Any], job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return accuracy with a declared number of records that released values contradict, under "size"; unchanged if none does.
+def _with_size(accuracy: dict[str, Any], wrong: dict[str, Any], job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return accuracy with a contradicted number of records as "size", and its part of the errors; no proven error holds.
 
-    Of n records for n0, shares are n / n0 times as far as they should be from 0, or, for marginals, whose sums are known, from
-    even ones: answers a for which even ones are u are off by about |1 - n0 / n| |a - u| besides. No proven error holds.
+    Of n records for n0, shares are n / n0 times as far as they should be from 0, or in records, whose sums are right, from even
+    ones: answers a for which even ones are u are off by about |1 - n0 / n| |a - u|.
     """
-    declared = job.plan.size
-    found = None if declared is None else contradiction(declared, outcome.totals)
-    if found is None:
-        return accuracy
     answers, workload = outcome.answers, job.workload
+    marginals, sizes = workload.marginals, job.schema.sizes
     if outcome.records is not None:
         answers = workload_answers(job, outcome.records if outcome.rows is None else outcome.rows.records)
-        marginals, sizes = workload.marginals, job.schema.sizes
         even = (
-            uniform_answers(workload.clauses, sizes)
-            if marginals is None
-            else UniformAnswers().on(marginals, sizes)
+            UniformAnswers().on(marginals, sizes) if marginals else uniform_answers(workload.clauses, sizes)
         )
         answers = answers - even
-    far = np.abs(1 - declared / max(found["records"], 1)) * np.abs(answers)
-    cells = 2 * (1 if workload.marginals is None else len(workload.marginals)) / len(workload)
-    besides = {
-        **dict.fromkeys(("mean_error", "low", "high"), float(far.mean())),
-        "max_error": float(far.max()),
-        "distance": float(far.mean()) / cells,
-    }
-    corrected = {
-        which: {
-            name: value
-            if name not in besides or value is None
-            else float(f"{min(1.0, value + besides[name]):.6g}")
-            for name, value in accuracy[which].items()
-        }
-        for which in ("predicted", "expected")
-        if accuracy.get(which)
-    }
-    kept = {name: value for name, value in accuracy.items() if name != "two_way"}
-    return {**kept, **corrected, "proven": None, "size": found}
+    far = np.abs((1 - wrong["declared"] / max(wrong["records"], 1)) * np.asarray(answers))
+    mean = float(far.mean())
+    errors = {"max_error": float(far.max()), "mean_error": mean, "low": mean, "high": mean}
+    errors["distance"] = mean * len(workload) / 2 / (len(marginals) if marginals else 1)
+    found = {**accuracy, "proven": None, "size": wrong}
+    found.pop("two_way", None)
+    for which in ("predicted", "expected"):
+        if accuracy.get(which):
+            own = {
+                name: value for name, value in accuracy[which].items() if name in errors and value is not None
+            }
+            own = {name: float(f"{min(1.0, value + errors[name]):.6g}") for name, value in own.items()}
+            found[which] = {**accuracy[which], **own}
+    return found
 
 
 def workload_answers(job: Job, written: SyntheticRecords) -> NDArray[np.float64]:

@@ -54,17 +54,27 @@ def combined(totals: Sequence[Total]) -> Total | None:
     return Total(value, float(weights.sum() ** -0.5), gaussian=all(one.gaussian for one in totals))
 
 
-def contradiction(declared: int, totals: Sequence[Total]) -> dict[str, Any] | None:
+def is_declared(privacy: Mapping[str, Any]) -> bool:
+    """Return whether the number of records of a statement of privacy is one that was declared, and may be wrong."""
+    added = privacy["relation"] == "add-remove" and not privacy["budget"].get("earlier")
+    return added and bool(privacy["public_size"])
+
+
+def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[str, Any] | None:
     """Return what released values say of the number of records, if they contradict the declared one; `FALSE_ALARM` at most.
 
     All tests share `FALSE_ALARM`. An estimate is preferred to limits, of which the one that is farther away is returned.
 
     Examples
     --------
-    >>> contradiction(600, [Total(5980.0, 20.0), Total(6050.0, 40.0)])
+    >>> privacy = {"public_size": 600, "relation": "add-remove", "budget": {"earlier": []}}
+    >>> contradiction(privacy, [Total(5980.0, 20.0), Total(6050.0, 40.0)])
     {'declared': 600, 'says': 'about', 'records': 5994, 'deviation': 17.8885}
-    >>> contradiction(6000, [Total(5980.0, 20.0)])
+    >>> contradiction({**privacy, "public_size": 6000}, [Total(5980.0, 20.0)])
     """
+    if not is_declared(privacy):
+        return None
+    declared = privacy["public_size"]
     estimate = combined([one for one in totals if one.says == "about"])
     limits = [one for one in totals if one.says != "about"]
     chance = FALSE_ALARM / max(1, sum(one.tests for one in limits) + (estimate is not None))
@@ -93,8 +103,8 @@ def contradiction_in_brief(found: Mapping[str, Any] | None) -> list[str]:
     return [f"n0={found['declared']:,} contradicted: {told}"]
 
 
-def contradiction_in_words(found: Mapping[str, Any]) -> str:
-    """Return a contradiction, what it means, and what to do."""
+def contradiction_in_words(found: Mapping[str, Any], errors: str = "include an estimate of that") -> str:
+    """Return a contradiction, what it means for stated `errors`, and what to do."""
     declared, records = found["declared"], found["records"]
     if found["says"] == "apart":
         told = f"the true number is at least {declared - records:,} more or fewer"
@@ -102,8 +112,8 @@ def contradiction_in_words(found: Mapping[str, Any]) -> str:
         noise = f", with a standard error of {found['deviation']:,.3g}" if "deviation" in found else ""
         told = f"by them it is {found['says']} {records:,}{noise}"
     return (
-        f"n0 = {declared:,} was declared as the number of records, and the values that were released contradict it: {told}. (Of "
-        f"releases with a right n0 at most 1 in {1 / FALSE_ALARM:,.0f} says this.) Shares and counts of this release are wrong by "
-        "as much; the stated errors include an estimate of it, and no proven error holds. Release again without n0, which "
-        "measures the number with 1 % of the budget, or declare one near what is said here, which is public now"
+        f"n0 = {declared:,} was declared as the number of records, and the released values contradict it: {told}. (At most 1 "
+        f"in {1 / FALSE_ALARM:,.0f} releases with a right n0 says this.) Whatever is computed with n0 is wrong by as much, "
+        f"shares foremost; stated errors {errors}, and proven ones do not hold. Release again without n0, which measures "
+        "the number with 1 % of the budget, or declare one near what is said here, which is public now."
     )

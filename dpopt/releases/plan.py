@@ -109,6 +109,11 @@ class Plan(ABC):
         """Whether answers are released, and no records."""
         return False
 
+    @property
+    def finds_wrong_size(self) -> str:
+        """Whether a wrong declared number of records is found after a run, in words that follow "a wrong n0"."""
+        return NOT_FOUND
+
     def bits_of_records(self, width: int, *, wide: bool) -> int:
         """Return how many attributes of a plain record take as much of the transcript as `width` attributes kept as bits."""
         return width
@@ -174,6 +179,9 @@ class Plan(ABC):
         """Return the algorithm of all plans of this class; None where each says its own."""
         name: object = getattr(cls, "algorithm", None)
         return name if isinstance(name, str) else None
+
+
+NOT_FOUND = "is not found, unless numbers within bins show it: leave --n0 out if in doubt, and it is measured"
 
 
 def whole_number(called: str, value: object, *, least: int) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from dpopt.releases.folder_files import write_whole
 from dpopt.releases.declared_size import contradiction_in_words
+from dpopt.releases.folder_files import write_whole
 from dpopt.releases.measured_size import declared_rows
 
 README = "README.txt"
@@ -101,7 +101,7 @@ def declared_in_words(privacy: Mapping[str, Any]) -> list[str]:
 def warnings_in_words(statement: Mapping[str, Any]) -> list[str]:
     """Return what a reader of a release is warned of: rounds without a solver's answer, and a wrong number of records."""
     found = statement["accuracy"].get("size")
-    return fallbacks_in_words(statement) + ([] if found is None else [f"{contradiction_in_words(found)}."])
+    return fallbacks_in_words(statement) + ([] if found is None else [contradiction_in_words(found)])
 
 
 def fallbacks_in_words(statement: Mapping[str, Any]) -> list[str]:

@@ -145,7 +145,7 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
             "what": synopsis.WHAT,
             "said": repr(synopsis),
             "made_by": synopsis.MADE_BY,
-            "solved": solved,
+            "solved": [*synopsis.warnings_in_words(), *solved],
         },
         statement=None,
         filters={"percent": percent},
