@@ -73,9 +73,9 @@ WHOLE = {
     "selected": released(dpopt.Projection(measure="selected", selections=2)),
     "noise": released("noise"),
     "mwem": released(dpopt.MWEM(select="marginals", rounds=2)),
-    "dualquery, numbers": released(dpopt.DualQuery(rounds=5, draws=2, step=0.1), numbers=True),
-    "fem, numbers": released(dpopt.FEM(rounds=2, draws=5), numbers=True),
-    "smalldb, numbers": released("smalldb", numbers=True, workload="marginals:1"),
+    "dualquery, numbers": released(dpopt.DualQuery(rounds=40, draws=2, step=0.1), numbers=True),
+    "fem, numbers": released(dpopt.FEM(rounds=2, draws=20), numbers=True),
+    "smalldb, numbers": released(dpopt.SmallDatabase(records=20), numbers=True, workload="marginals:1"),
     "summary": synopsis(
         lambda rows, schema, n0, reading: dpopt.summary(rows, schema, 2, n0=n0, epsilon=5, reading=reading)
     ),
@@ -205,5 +205,5 @@ def test_a_number_that_is_public_or_measured_is_never_called_wrong() -> None:
     far = [Total(5.0, 1.0)]
     assert said(900, far) is not None
     for other in ({"relation": "replace-one"}, {"budget": {"earlier": ["a charge"]}}, {"public_size": None}):
-        stated = {"public_size": 900, "relation": "add-remove", "budget": {"earlier": []}, **other}
+        stated: dict[str, Any] = {"public_size": 900, "relation": "add-remove", "budget": {"earlier": []}, **other}
         assert contradiction(stated, far) is None

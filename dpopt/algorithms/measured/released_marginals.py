@@ -75,8 +75,7 @@ def counted_totals(answered: Sequence[Answered], sizes: NDArray[np.integer]) -> 
         values, gaussian = one.answers.values.astype(np.float64), "Gaussian" in one.answers.noise
         deviation = one.answers.scale * (1 if gaussian else sqrt(2))
         queries = one.queries
-        whole = isinstance(queries, MarginalSet) and values.size == queries.number_of_cells
-        if whole and (queries.domains.counts == sizes).all():
+        if isinstance(queries, MarginalSet) and (queries.domains.counts == sizes).all():
             # Each marginal's total has a variance in proportion to its cells.
             precisions = 1 / queries.cells()
             value = float(precisions @ np.add.reduceat(values, queries.starts[:-1]) / precisions.sum())
