@@ -187,9 +187,9 @@ def said_of(privacy: Mapping[str, Any]) -> list[str]:
     """Return what was spent, in short phrases."""
     epsilon = privacy["epsilon"]
     shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
-    declared = [f"{privacy['public_size']:,} counted rows declared, not measured"] * bool(
-        declared_in_words(privacy)
-    )
+    declared = [
+        f"{privacy['public_size']:,} counted rows declared, not measured" for _ in declared_in_words(privacy)
+    ]
     return [f"epsilon={shown}", f"delta={privacy['delta']:g}", str(privacy["neighbours"]), *declared]
 
 

@@ -41,6 +41,8 @@ WIDEST_SHOWN, ROWS_SHOWN = 40, 5
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from scipy.sparse import csr_array
 
 
@@ -132,10 +134,7 @@ class SyntheticRelease(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release into a new or empty folder: the one that `out` would have made.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If the folder holds something, or cannot be written.
+        Raises ReleaseFolderError if the folder holds something, or cannot be written.
         """
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
@@ -154,10 +153,7 @@ class SyntheticRelease(Shown):
     def records(self) -> SyntheticRecords:
         """The distinct records and their multiplicities.
 
-        Raises
-        ------
-        PlanError
-            If the release holds noisy answers alone.
+        Raises PlanError if the release holds noisy answers alone.
         """
         if self.synthetic is None:
             raise PlanError(
@@ -169,47 +165,60 @@ class SyntheticRelease(Shown):
     def written(self) -> SyntheticRecords:
         """What is written: distinct rows and how often each stands there, or distinct records with their weights.
 
-        Raises
-        ------
-        PlanError
-            If the release holds noisy answers alone.
+        Raises PlanError if the release holds noisy answers alone.
         """
         return self.records if self.picked is None else self.picked
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the synthetic records, decoded: rows, or distinct records and a column of weights where they were asked for.
 
-        Dates come as datetime64, durations as timedelta64, texts as text; a column of missing and whole numbers as float64.
+        Columns have the types that the schema declares under "arrow". Others: dates datetime64, durations timedelta64, texts
+        text; a column of missing and whole numbers float64.
 
-        Raises
-        ------
-        PlanError
-            If there are more columns than a table holds with profit; `to_sparse` gives them.
+        Raises PlanError if there are more columns than a table holds with profit; `to_sparse` gives them.
         """
+        from dpopt.releases.table_output import as_frame
+
+        return as_frame(self.to_arrow(), self.record_schema)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the same as a DataFrame of polars.
+
+        Raises PlanError as `to_pandas`, or if polars is not installed.
+
+        Examples
+        --------
+        >>> import dpopt, polars
+        >>> table = polars.DataFrame({"smoker": [True, False] * 500})
+        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+        >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1)
+        >>> made.to_polars().schema, made.to_arrow().schema.types
+        (Schema([('smoker', Boolean)]), [DataType(bool)])
+        """
+        from dpopt.releases.table_output import as_polars
+
+        return as_polars(self.to_arrow(), self.record_schema)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the same as a table of pyarrow, of which `to_pandas` and `to_polars` are made. Raises as these."""
         from dpopt.releases.table_output import records_table, weight_name
 
         if len(self.record_schema) > WIDEST_TABLE:
             raise PlanError(
-                f"a DataFrame of {len(self.record_schema):,} columns, more than {WIDEST_TABLE:,}, would be slow and "
+                f"a table of {len(self.record_schema):,} columns, more than {WIDEST_TABLE:,}, would be slow and "
                 "large; take to_sparse() for a sparse matrix"
             )
         written, weights = written_table(self.job, self.written)
         schema = self.record_schema
         numbers, _ = drawn_values(self.values, schema, written, weights)
-        frame: pd.DataFrame = records_table(schema, written, weights, weight_name(schema), numbers).to_pandas(
-            date_as_object=False
-        )
-        return frame
+        return records_table(schema, written, weights, weight_name(schema), numbers)
 
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Return n rows that answer as the release does, or those that it writes. Costs no privacy.
 
         The optimization that chooses the rows of a release chooses these: the same n gives the same rows.
 
-        Raises
-        ------
-        PlanError
-            If n is below 1, or as `to_pandas`.
+        Raises PlanError if n is below 1, or as `to_pandas`.
 
         Examples
         --------
@@ -261,10 +270,7 @@ class SyntheticRelease(Shown):
         weights : (r,) float64 array or None
             Those of the distinct records; None where rows are written.
 
-        Raises
-        ------
-        PlanError
-            If the schema is not that of a wide table (`Schema.binary`).
+        Raises PlanError if the schema is not that of a wide table (`Schema.binary`).
         """
         from scipy.sparse import csr_array
 

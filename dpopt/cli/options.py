@@ -120,10 +120,7 @@ class TextOptions:
     def text(self, on_invalid: str = "error") -> TableReading:
         """Return what the options say, and what is done with what does not fit.
 
-        Raises
-        ------
-        SchemaError
-            If an option has another form than expected.
+        Raises SchemaError if an option has another form than expected.
         """
         from dpopt.private.readers.table_reading import TableReading
 
@@ -151,10 +148,7 @@ class ReadingOptions(TextOptions):
     def reading(self, schema: Schema | None = None) -> TableReading:
         """Return what the options say; without a header line the columns are those of the schema, in order.
 
-        Raises
-        ------
-        DpoptError
-            If an option has another form than expected, or does not suit the schema.
+        Raises DpoptError if an option has another form than expected, or does not suit the schema.
         """
         from dataclasses import replace
 

@@ -6,6 +6,7 @@ The counterpart of `read_table`: records that are written read back to the same 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -14,14 +15,16 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import SchemaError
+from dpopt.errors import PlanError, SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, first_and_last, has_time
-from dpopt.schema.lengths import add_lengths, as_in_files
+from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
 
@@ -207,21 +210,53 @@ def records_table(
     weight_column: str,
     numbers: Numbers = NONE_DRAWN,
 ) -> pa.Table:
-    """Return records as columns of text, int64, double, bool, dates, timestamps or durations; missing values are null.
+    """Return records as columns of the declared types, or of text, int64, double, bool, dates, timestamps, durations.
+
+    Missing values are null.
 
     Parameters as for `write_csv`.
     """
     import pyarrow as pa
 
     columns = [
-        _arrow_values(attribute, values).take(pa.array(codes))
-        for attribute, values, codes in _decoded_columns(schema, records, numbers)
+        _typed(attribute, values, arrow_of(schema.attributes, place) or "").take(pa.array(codes))
+        for place, (attribute, values, codes) in enumerate(_decoded_columns(schema, records, numbers))
     ]
     names = list(schema.names)
     if weights is not None:
         columns.append(pa.array(weights))
         names.append(weight_column)
     return pa.table(columns, names=names)
+
+
+def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:
+    """Return a table as a DataFrame: declared whole numbers and truth values that may be missing by pandas' own types."""
+    import pandas as pd
+
+    def own(kind: pa.DataType) -> Any:
+        name = str(kind).replace("int", "Int").replace("uI", "UI").replace("bool", "boolean")
+        return pd.api.types.pandas_dtype(name) if re.fullmatch("U?Int.*|boolean", name) else None
+
+    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
+    for one in schema.attributes:
+        if one.arrow is not None and one.missing is not None and one.name in frame:
+            frame[one.name] = table[one.name].to_pandas(types_mapper=own, date_as_object=False)
+    return frame
+
+
+def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
+    """Return a table as a DataFrame of polars, ordered categories as an Enum.
+
+    Raises PlanError if polars is not installed.
+    """
+    try:
+        import polars as pl
+    except ImportError:
+        raise PlanError("to_polars needs polars, which is not installed; run: pip install polars") from None
+    ordered = {one.name: one.values for one in schema.attributes if one.arrow == "ordered category"}
+    found = pl.DataFrame(table)
+    enums = {name: pl.Enum([value_text(value) for value in values]) for name, values in ordered.items()}
+    return found.cast(enums) if enums else found  # type: ignore[arg-type]  # its types are a union of classes
 
 
 def _decoded_columns(
@@ -263,6 +298,27 @@ def _cell(text: str, *, alone: bool = False) -> str:
     return f'"{doubled}"'
 
 
+def _typed(attribute: Attribute, written: Sequence[Value | None], name: str) -> pa.Array:
+    """Return values of an attribute, that of missing last, in the Arrow type of this name; in the usual one without a name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    usual = _arrow_values(attribute, written)
+    if name.endswith("category"):
+        places = pa.array(
+            [None if value is None else code for code, value in enumerate(usual.to_pylist())], pa.int32()
+        )
+        return pa.DictionaryArray.from_arrays(places, usual.drop_null(), ordered=name.startswith("ordered"))
+    kind, _, details = name.partition("[" if "[" in name else "(")
+    if kind == "decimal128":
+        digits, scale = map(int, details[:-1].split(", "))
+        return pc.round(usual.cast(pa.float64()), scale).cast(pa.decimal128(digits, scale))
+    if not name or kind == "duration":  # these have it already
+        return usual
+    unit, _, zone = details[:-1].partition(", tz=")
+    return usual.cast(pa.timestamp(unit, zone or None) if kind == "timestamp" else pa.type_for_alias(name))
+
+
 def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.Array:
     """Return values of an attribute, that of missing last, as an Arrow array, null for missing."""
     import pyarrow as pa
@@ -270,7 +326,7 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
     if attribute.missing is not None:
         written = [*written[:-1], None]
     if (unit := attribute.duration) is not None:
-        tick = "ns" if unit == "nanoseconds" else "us"
+        tick = (attribute.arrow or ("[ns]" if unit == "nanoseconds" else "[us]")).partition("[")[2][:-1]
         size = NANOSECONDS[unit] / TICKS[tick]
         ticks = [None if number is None else round(float(number) * size) for number in written]
         return pa.array(ticks, pa.int64()).cast(pa.duration(tick))

@@ -7,6 +7,7 @@ data.
 |---|---|
 | attribute.py, schema.py | the public schema, its checks and its JSON form |
 | finer.py | finer bins of numeric attributes, by a public rule |
+| arrow_names.py | the Arrow types that columns of an attribute can have |
 | dates.py | forms of dates and times, and their numbers |
 | declared.py | what an attribute declares, in words, for pages and the shell |
 | lengths.py | columns that are lengths after others, and what files hold of them |

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpopt.arguments import Choice, check_types, plain
 from dpopt.errors import SchemaError
+from dpopt.schema.arrow_names import refused_type
 from dpopt.schema.dates import (
     NANOSECONDS,
     UNITS,
@@ -88,11 +89,10 @@ class Attribute:
     unit
         What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers. Without `after`: the
         values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or "nanoseconds" too.
+    arrow
+        Arrow's name of the type that the column has in tables, and gets in synthetic ones: see `dpopt.schema.arrow_names`.
 
-    Raises
-    ------
-    SchemaError
-        If the declaration contradicts itself; the message names the attribute.
+    Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
     --------
@@ -121,6 +121,7 @@ class Attribute:
     after: str | None = None
     unit: str | None = None
     digits: int | None = None
+    arrow: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -140,6 +141,7 @@ class Attribute:
         self._check_other()
         self._check_missing()
         self._check_texts()
+        self._check_arrow()
         if not 1 <= self.size <= LARGEST_SIZE:
             raise self._refusal(
                 f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values"
@@ -329,6 +331,19 @@ class Attribute:
                 f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its 'unit' "
                 f"out of {', '.join(UNITS)}, found {self.unit!r}"
             )
+
+    def _check_arrow(self) -> None:
+        if self.arrow is None:
+            return
+        whole = self.integer or all(isinstance(value, int) for value in self.values or (0.5,))
+        numbers, listed, form = self.edges or self.values, bool(self.values), self.date_format
+        wanted: str | None = "none, as a length has that of the date that it counts from"
+        if self.after is None:
+            wanted = refused_type(
+                str(self.arrow), numbers, listed=listed, whole=whole, date_format=form, duration=self.duration
+            )
+        if wanted is not None:
+            raise self._refusal(f"'arrow' is {self.arrow!r}; expected {wanted}; or leave it out")
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:

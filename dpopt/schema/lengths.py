@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError
+from dpopt.schema.arrow_names import holds_moments
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.binary_attributes import BinaryAttributes
 from dpopt.schema.dates import UNITS, Seconds, cut_off, date_number, first_and_last, forms_of
@@ -27,10 +28,7 @@ _DIGITS, _MOST_DIGITS = 14, 300
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
     """Return the positions of each length and of the column that it counts from, in the order in which they are added up.
 
-    Raises
-    ------
-    SchemaError
-        If a length counts from a column that does not exist, or from itself through others.
+    Raises SchemaError if a length counts from a column that does not exist, or from itself through others.
 
     Examples
     --------
@@ -103,6 +101,15 @@ def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
     last = None if form is None else first_and_last(form)[1]
     ends = _OUT_OF_THE_WAY if last is None else (Seconds(last - 1), Seconds(last))
     return Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
+
+
+def arrow_of(attributes: Sequence[Attribute], place: int) -> str | None:
+    """Return the Arrow type that a column declares; of a length that of the date before it, if it holds all sums."""
+    one = attributes[place]
+    if one.after is None:
+        return one.arrow
+    name = arrow_of(attributes, [other.name for other in attributes].index(one.after))
+    return name if name is not None and holds_moments(name, *_ends(attributes, place)) else None
 
 
 def _ends(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:

@@ -74,10 +74,7 @@ class Schema(Shown):
     offsets : (d + 1,) int64, read-only
         Flat column of attribute a and code v is offsets[a] + v; offsets[d] is the number of flat columns.
 
-    Raises
-    ------
-    SchemaError
-        If there is no attribute, two have the same name, or a rule names what is not there.
+    Raises SchemaError if there is no attribute, two have the same name, or a rule names what is not there.
 
     Examples
     --------
@@ -143,10 +140,7 @@ class Schema(Shown):
     def binary(cls, count: int, names: Iterable[str] | None = None) -> Schema:
         """Return the schema of `count` columns of zeros and ones, which takes no memory for each of them.
 
-        Raises
-        ------
-        SchemaError
-            If there is no column, or the names are not as many different texts.
+        Raises SchemaError if there is no column, or the names are not as many different texts.
         """
         return cls(BinaryAttributes(plain(count), names))
 
@@ -191,10 +185,7 @@ class Schema(Shown):
     def index(self, name: str) -> int:
         """Return the position of the attribute with this name.
 
-        Raises
-        ------
-        SchemaError
-            If there is none; the message names the closest ones.
+        Raises SchemaError if there is none; the message names the closest ones.
         """
         if isinstance(self.attributes, BinaryAttributes):
             position = self.attributes.position(name)
@@ -257,10 +248,8 @@ class Schema(Shown):
     def from_json(cls, obj: Mapping[str, object]) -> Schema:
         """Return the schema that a JSON object declares.
 
-        Raises
-        ------
-        SchemaError
-            If a key is unknown or missing, or an attribute or a rule contradicts itself; the message names it.
+        Raises SchemaError if a key is unknown or missing, or an attribute or a rule contradicts itself; the message
+        names it.
         """
         declared = json_object(plain(obj), "schema", SchemaError)
         if declared.get("dpopt_schema") != SCHEMA_VERSION or isinstance(declared.get("dpopt_schema"), bool):
@@ -354,7 +343,7 @@ def _listed(names: tuple[str, ...], limit: int = 8) -> str:
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 
-_COMMON = ("name", "type", "missing", "other", "occurring")
+_COMMON = ("name", "type", "missing", "other", "occurring", "arrow")
 _OF_NUMBERS = ("decimals", "representatives", "after", "unit")
 
 _KEYS = {
@@ -393,6 +382,8 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     if attribute.other is not None:
         numeric = attribute.kind is AttributeKind.NUMERIC
         written["other"] = plain(attribute.other) if numeric else attribute.other  # type: ignore[arg-type]
+    if attribute.arrow is not None:
+        written["arrow"] = attribute.arrow
     if attribute.occurring is not None:
         written["occurring"] = [_code_to_json(attribute, code) for code in attribute.occurring]
     return written
@@ -401,10 +392,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
 def attribute_from_json(item: object, number: int) -> Attribute:
     """Return the attribute that a JSON object declares; `number` (from 0) names it as long as its name is unknown.
 
-    Raises
-    ------
-    SchemaError
-        If a key is unknown or missing, or a value has the wrong type or contradicts another.
+    Raises SchemaError if a key is unknown or missing, or a value has the wrong type or contradicts another.
     """
     place = f"attribute number {number + 1}"
     declared = json_object(item, place, SchemaError)
@@ -426,7 +414,7 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
-    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit")
+    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit", "arrow")
     common: dict[str, Any] = {key: declared.get(key) for key in optional}
     common["date_format"] = declared.get("format")
     if kind is AttributeKind.NUMERIC:

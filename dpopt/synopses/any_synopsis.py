@@ -39,12 +39,7 @@ def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
     path : path
         What `write` of a release, or a command with --out, wrote.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing.
-    TranscriptError
-        If it is something else, or damaged.
+    Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
 
     Examples
     --------

@@ -150,10 +150,7 @@ class Reserved:
     def of(cls, plan: Costed, how: Running) -> Reserved:
         """Reserve the whole cost of a plan.
 
-        Raises
-        ------
-        BudgetError
-            If the plan costs more than its budget.
+        Raises BudgetError if the plan costs more than its budget.
         """
         ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), how.get("account"))
         return cls(plan, ledger, how.get("noise"), how.get("progress") or Progress())
@@ -208,12 +205,8 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
         plan : Planned
             Of the same kind.
 
-        Raises
-        ------
-        PlanError, PrivateDataError
-            If plan and records do not belong together, or under replace-one there is another number of records.
-        BudgetError
-            If the plan costs more than its budget.
+        Raises PlanError or PrivateDataError if plan and records do not belong together, or under replace-one there is
+        another number of records; BudgetError if the plan costs more than its budget.
         """
         ...
 
@@ -252,10 +245,7 @@ class Request:
     def spending(self) -> Budget:
         """Return the budget of this release.
 
-        Raises
-        ------
-        PlanError
-            If there is none, or more than one.
+        Raises PlanError if there is none, or more than one.
         """
         if (self.epsilon is None) == (self.rho is None):
             found = "no budget" if self.epsilon is None else "two budgets"
@@ -271,12 +261,8 @@ class Request:
     def declared(self, schema: Schema | str | os.PathLike[str], size: int | None = None) -> Schema:
         """Return a schema that may be used, with a declared number of records where there is one.
 
-        Raises
-        ------
-        SchemaError
-            If it cannot be read, or is a draft that nobody reviewed.
-        PlanError
-            If no table has so many records that are counted.
+        Raises SchemaError if it cannot be read, or is a draft that nobody reviewed; PlanError if no table has so many
+        records that are counted.
         """
         found = schema if isinstance(schema, Schema) else Schema.read(schema)
         refuse_unreviewed(found, accepted=self.accept_draft)
@@ -315,10 +301,7 @@ class Request:
     ) -> BinCounts:
         """Read the columns of a table that are counted. Private.
 
-        Raises
-        ------
-        DpoptError
-            As `declared_bins`, and `table`.
+        Raises DpoptError as `declared_bins`, and `table`.
         """
         declared = self.declared(schema)
         read = list(self._attributes(declared, columns))
@@ -332,10 +315,7 @@ class Request:
     def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
         """Read a table. Private.
 
-        Raises
-        ------
-        PrivateDataError
-            If it cannot be read, or does not follow the schema; the message may quote it.
+        Raises PrivateDataError if it cannot be read, or does not follow the schema; the message may quote it.
         """
         self.reading.check_relation(self.relation)
         return read_table(table, schema, self.reading)
@@ -343,10 +323,7 @@ class Request:
     def refuse_reading(self, why: str) -> None:
         """Refuse options about the rows of records, where there are none.
 
-        Raises
-        ------
-        PlanError
-            If one of them is given.
+        Raises PlanError if one of them is given.
         """
         if self.reading.repairs is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
@@ -354,10 +331,7 @@ class Request:
     def _account(self, command: str) -> Account | None:
         """Return from where the release is paid besides, before its table is read.
 
-        Raises
-        ------
-        BudgetError
-            If what is asked is more than is left there, or holds for other neighbours or another unit.
+        Raises BudgetError if what is asked is more than is left there, or holds for other neighbours or another unit.
         """
         return open_account(self.budget, command, self.spending(), self.relation, self.reading)
 
@@ -375,10 +349,7 @@ class Request:
         n0 : int or None
             Under add-remove the number that a release would declare.
 
-        Raises
-        ------
-        PlanError
-            If there is no number, or both, or whatever the kind refuses.
+        Raises PlanError if there is no number, or both, or whatever the kind refuses.
         """
         if n0 is not None and self.replaced:
             raise PlanError("under replace the public number of records is --n; leave --n0 out")
@@ -402,10 +373,7 @@ class Request:
     ) -> _Plan:
         """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused.
 
-        Raises
-        ------
-        PlanError
-            If a number is declared under replace-one, or whatever the kind refuses.
+        Raises PlanError if a number is declared under replace-one, or whatever the kind refuses.
         """
         if tried is None:
             return plan(self.spending(), 0 if self.replaced else None)
@@ -492,12 +460,8 @@ class Request:
         command, size, tried
             As for `release`.
 
-        Raises
-        ------
-        PlanError
-            If what is counted is not named, or `reading` is about the rows of records where there are none.
-        DpoptError
-            As `release`, and `declared_bins`.
+        Raises PlanError if what is counted is not named, or `reading` is about the rows of records where there are
+        none; DpoptError as `release`, and `declared_bins`.
         """
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")
@@ -530,10 +494,7 @@ class Request:
     def _check_solver(self, plan: object) -> None:
         """Refuse a solver that takes none of the models of the planned release, and a time limit without one.
 
-        Raises
-        ------
-        PlanError, ProgramError, SolverUnavailableError
-            With what is taken.
+        Raises PlanError or ProgramError or SolverUnavailableError with what is taken.
         """
         if self.solver is None:
             if self.seconds is not None:
@@ -581,10 +542,7 @@ def bins_of(attributes: tuple[Attribute, ...], *, ordered: bool) -> tuple[Bins, 
 def named_axes(shape: tuple[int, ...], axes: tuple[Bins, ...] | None) -> tuple[Bins, ...]:
     """Return the columns of a plan: those that are given, or positions.
 
-    Raises
-    ------
-    PlanError
-        If these do not have the bins that were planned for.
+    Raises PlanError if these do not have the bins that were planned for.
     """
     named = tuple(Bins(f"column {place}", bins) for place, bins in enumerate(shape)) if axes is None else axes
     found = tuple(bins.number for bins in named)

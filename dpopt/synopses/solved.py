@@ -86,10 +86,7 @@ class Solved:
     def values(self, model: Model) -> Mapping[str, Numbers]:
         """Return the values of each block of variables.
 
-        Raises
-        ------
-        TranscriptError
-            If the point is none of the model.
+        Raises TranscriptError if the point is none of the model.
         """
         return model.values(np.asarray(self._result(model).solution))
 

@@ -183,10 +183,7 @@ class Synopsis(Shown, ABC):
     def declared_in(cls, stated: Mapping[str, Any]) -> dict[str, Any]:
         """Return the declared fields of a statement by name.
 
-        Raises
-        ------
-        WorkloadError
-            If one of them is missing or of another kind.
+        Raises WorkloadError if one of them is missing or of another kind.
         """
         parts = {name: stated[name] for name in cls.DECLARED if name in stated}
         parts |= {name: as_today(parts[name]) for name in {"axes", "bins"} & parts.keys()}
@@ -225,10 +222,7 @@ class Synopsis(Shown, ABC):
     def from_json(cls, given: Mapping[str, Any]) -> Self:
         """Read what `to_json` gave; estimates are computed again.
 
-        Raises
-        ------
-        TranscriptError
-            If it is no such release, or damaged.
+        Raises TranscriptError if it is no such release, or damaged.
         """
         cls._check_version(given)
         try:
@@ -241,10 +235,7 @@ class Synopsis(Shown, ABC):
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write it as one .npz file, whole or not at all; a file that is there is not replaced.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If the file is there already, or cannot be written.
+        Raises ReleaseFolderError if the file is there already, or cannot be written.
         """
         target = Path(path)
         check_new(target)
@@ -262,12 +253,7 @@ class Synopsis(Shown, ABC):
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `write` wrote; the privacy that it states is validated by its own plan.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If the file is missing.
-        TranscriptError
-            If it is something else, or damaged.
+        Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
         """
         source = _source(path, f"a {cls.WHAT} (--out of {cls.MADE_BY})")
         place = f"{source} is no {cls.WHAT}, or damaged"
@@ -331,12 +317,7 @@ class PlannedSynopsis(Synopsis):
 def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:
     """Return which of these keys the statement of a file has.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file is missing.
-    TranscriptError
-        If it is something else, or damaged.
+    Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
     """
     source = _source(path, "the file of a release (--out)")
     with open_arrays(source, f"{source} is no release, or damaged", TranscriptError, _MOST_BYTES) as stored:
@@ -353,10 +334,7 @@ def write_rows(
 ) -> None:
     """Write a CSV file, whole or not at all.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file cannot be written; `what` says what it would have been.
+    Raises ReleaseFolderError if the file cannot be written; `what` says what it would have been.
     """
 
     def write(stream: IO[bytes]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
 from dpopt.schema.rules.builders import implies, literal
 
 ROWS = 1_200
+ZONED = "timestamp[us, tz=Europe/Berlin]"
 NUMERIC, CATEGORICAL = dpopt.AttributeKind.NUMERIC, dpopt.AttributeKind.CATEGORICAL
 SPREAD = ("stream", "dask:1")
 NUMBERS = dpopt.Attribute("x", NUMERIC, edges=(0, 50, 100), integer=True, other=7)
@@ -77,6 +78,15 @@ def timed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def coded(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(place=np.array([1067, 10115, 4109, 80331])[np.arange(ROWS) % 4])
+
+
+def typed(frame: pd.DataFrame) -> pd.DataFrame:
+    zoned = pd.to_datetime(frame["came"]).dt.tz_localize("Europe/Berlin")
+    return frame.assign(came=zoned, x=frame["x"].astype("int8"), k=frame["k"].astype("category"))
+
+
 @dataclass(frozen=True)
 class Feature:
     """A schema, what it is about in the rows, and how they are read; the form of the files alternates from one to the next."""
@@ -106,6 +116,14 @@ FORMS = dpopt.Schema(
         LETTERS,
     )
 )
+PLACES = dpopt.Schema((dpopt.Attribute("place", CATEGORICAL, ("0", "1", "8"), prefix=1, digits=5), NUMBERS))
+TYPED = dpopt.Schema(
+    (
+        replace(NUMBERS, arrow="int8"),
+        replace(LETTERS, arrow="category"),
+        replace(DAYS, edges=("2022-12-31", "2023-07-01", "2024-01-01"), representatives=(), arrow=ZONED),  # type: ignore[arg-type]
+    )
+)
 FEATURES = {
     "values within bins": Feature(BOTH, "parquet"),
     "values within bins, csv": Feature(BOTH, "csv"),
@@ -130,6 +148,12 @@ FEATURES = {
     "trimmed, parquet": Feature(BOTH, "parquet", padded, {"trim": True}),
     "forms of dates": Feature(FORMS, "csv", of_forms),
     "forms of dates, parquet": Feature(FORMS, "parquet", of_forms),
+    "codes without zeros": Feature(PLACES, "csv", coded),
+    "codes without zeros, parquet": Feature(PLACES, "parquet", coded),
+    "types of columns": Feature(TYPED, "parquet", typed, {"format": "parquet"}),
+    "counted rows declared": Feature(
+        BOTH, "parquet", terms={"person": "who", "rows_per_person": 2, "n0": 800, "n0_counted": True}
+    ),
     "measured size": Feature(BOTH, "csv", terms={"n0": None}),
     "replaced": Feature(BOTH, "parquet", terms={"neighbours": "replace", "n0": None}),
     "no values": Feature(BOTH, "csv", terms={"values_share": 0}),

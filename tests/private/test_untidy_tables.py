@@ -171,6 +171,27 @@ def test_some_odd_bytes_leave_a_file_in_utf8(tmp_path: Path, odd: int, name: str
     assert sum(counts_of(dropped, draft.schema)[:3]) == 600 - odd
 
 
+@pytest.mark.parametrize("odd", ["\0", "\x01", "\x1b", "\x7f"])
+def test_a_value_with_a_control_character_is_pointed_out(odd: str, tmp_path: Path) -> None:
+    rows = "".join(f"{row % 4},{'xyz'[row % 3]}\n" for row in range(600))
+    (tmp_path / "t.csv").write_text(f"a,b\n{rows}3{odd},x\n1,w{odd}\n")
+    for column in infer_schema(tmp_path / "t.csv").columns:
+        assert any(
+            "holds a control character" in one and "leave the value out" in one for one in column.check
+        )
+    (tmp_path / "t.csv").write_text(f"a,b\n{rows}")
+    assert "control character" not in repr(infer_schema(tmp_path / "t.csv"))
+
+
+def test_an_odd_byte_in_the_names_of_columns_names_the_option(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("a,straße\n1,x\n".encode("latin-1"))
+    schema = dpopt.Schema((dpopt.Attribute("a", dpopt.AttributeKind.CATEGORICAL, (1,)),))
+    with pytest.raises(
+        PrivateDataError, match="no text in the declared encoding .encoding=.; expected the names"
+    ):
+        read_table(tmp_path / "t.csv", schema)
+
+
 def test_a_file_in_latin_1_is_not_taken_for_utf8(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"town,n\n" + "Köln,1\nGenève,2\nOslo,3\n".encode("latin-1") * 50)
     assert dict(infer_schema(tmp_path / "t.csv").schema.reading)["encoding"] == "cp1252"

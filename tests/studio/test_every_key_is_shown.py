@@ -27,7 +27,7 @@ from tests.studio.test_studio import entered
 
 WRITTEN_OTHERWISE = {"bins", "range"}  # a file is written with edges
 ATTRIBUTES: list[dict[str, Any]] = [
-    {"name": "height", "type": "numeric", "edges": [0, 10, 20], "decimals": 6, "missing": "NA", "other": 5,
+    {"name": "height", "type": "numeric", "edges": [0, 10, 20], "decimals": 6, "missing": "NA", "other": 5, "arrow": "float",
      "representatives": [3, 13], "occurring": [0, "NA"]},
     {"name": "day", "type": "date", "format": "%d-%m-%Y", "edges": ["01-01-2020", "01-02-2020"], "missing": "",
      "representatives": ["02-01-2020"], "other": "02-01-2020"},

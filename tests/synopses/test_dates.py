@@ -162,3 +162,25 @@ def test_workloads_and_summaries_name_dates() -> None:
     assert made.answer("day<2024-02,x=true") == made.answer("day=2024-01,x=true")
     with pytest.raises(SchemaError, match="the value 2024 is no date in the form '%Y-%m', such as '2024-01'"):
         made.answer("day>=2024,x=true")
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "%d.%m.%y"])
+def test_intervals_from_before_bins_had_forms_write_dates_too(form: str, tmp_path: Path) -> None:
+    schema = dpopt.Schema((attribute(form),))
+    made = dpopt.intervals(stays(form), schema, ["day"], epsilon=20, n0=240)
+    old = made.to_json()
+    old["axes"] = [
+        {key: value for key, value in axis.items() if key != "date_format"} for axis in old["axes"]
+    ]
+    for number, released in enumerate((made, type(made).from_json(old))):
+        write_records(released, tmp_path / f"{number}.csv", 60)
+    assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
+
+
+def test_old_intervals_of_numbers_write_numbers(tmp_path: Path) -> None:
+    ages = dpopt.Attribute("age", NUMERIC, edges=(0, 2.5, 1e6, 2e6))
+    released = dpopt.intervals(
+        pd.DataFrame({"age": [1, 3, 5] * 80}), dpopt.Schema((ages,)), ["age"], epsilon=20, n0=240
+    )
+    write_records(released, tmp_path / "records.csv", 60)
+    assert set((tmp_path / "records.csv").read_text().split()) <= {"age", "0", "2.5", "1000000"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,21 +134,27 @@ def report(
 @command("inspect")
 def inspect(
     *,
-    file: Annotated[Path, typer.Argument(help="File of a release that answers queries (.npz).")],
+    path: Annotated[
+        Path, typer.Argument(help="File or folder that dpopt wrote, or a folder with some of them.")
+    ],
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say what a file holds, what was spent, and how far what a solver found in it is from the optimum. Costs no privacy."""
-    from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
-    from dpopt.synopses.any_synopsis import read_synopsis
+    """Say what a file or folder of dpopt holds, what was spent on it, and how far what a solver found is from the optimum.
 
-    release = read_synopsis(file)
-    solved = release.solved_in_words()
+    Costs no privacy.
+    """
+    from dpopt.cli.reports.holdings import held_in
+    from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
+
+    found = held_in(path)
     if as_json:
-        print_json({"holds": release.WHAT, "privacy": dict(release.privacy), "solved": solved})
+        print_json({name: value for name, value in asdict(found).items() if value is not None})
         return
-    warn_if_not_private(release.privacy)
-    print_spent(release.privacy)
-    for line in [repr(release), *(solved or ["solved by dpopt's own methods"])]:
+    if found.privacy is not None:
+        warn_if_not_private(found.privacy)
+        print_spent(found.privacy)
+    solved = () if found.solved is None else found.solved or ("solved by dpopt's own methods",)
+    for line in [found.holds, *found.says, *solved]:
         console().print(line, highlight=False, markup=False)
 
 

@@ -78,12 +78,8 @@ class PlannedBins:
     def axes(self, request: Request, columns: tuple[str, ...]) -> tuple[Bins, ...]:
         """Return the bins of each column: those of --bins, or of columns of a schema.
 
-        Raises
-        ------
-        PlanError
-            If neither or both are given, or it is no number of bins.
-        DpoptError
-            As `Request.declared_bins`.
+        Raises PlanError if neither or both are given, or it is no number of bins; DpoptError as
+        `Request.declared_bins`.
         """
         from dpopt.queries.ranges.bins import Bins
         from dpopt.synopses.histograms.counts_plan import whole_number
@@ -228,12 +224,7 @@ def export(
 ) -> None:
     """Write a release in the form that the name of a new file says.
 
-    Raises
-    ------
-    PlanError
-        If the name ends otherwise.
-    ReleaseFolderError
-        If there is such a file.
+    Raises PlanError if the name ends otherwise; ReleaseFolderError if there is such a file.
     """
     from dpopt.releases.folder_files import check_new
 

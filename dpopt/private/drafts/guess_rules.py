@@ -288,7 +288,13 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
             says += f" in all {rows.sum():,} rows: declare {name} as a length after {of_first}, and leave {of_last} out"
             changes, missing = _Changes({last.name: None}), [one.one.missing for one in (whole, first, last)]
             if unit is None or (whole.one.after, whole.one.unit) != (first.name, unit):
-                after = {"name": whole.name, "after": first.name, "unit": unit, "representatives": ()}
+                after = {
+                    "name": whole.name,
+                    "after": first.name,
+                    "unit": unit,
+                    "representatives": (),
+                    "arrow": None,
+                }
                 after["missing"] = next((text for text in missing if text is not None), None)
                 changes |= first.as_bins() | {whole.name: attribute_to_json(replace(last.bins, **after))}
             changed |= changes.keys()

@@ -18,6 +18,7 @@ from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
+from dpopt.private.drafts.column_types import with_type
 from dpopt.private.drafts.few_rows import decided_by_few
 from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_durations import in_natural_unit
@@ -26,7 +27,7 @@ from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.drafts.guess_rules import Proposal, propose
 from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.encode import as_text, clean, no_reading
+from dpopt.private.readers.encode import ZONED, as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, TableReading
@@ -55,6 +56,9 @@ _MALFORMED_SHARE = 0.02  # of rows in a table that is drafted all the same
 _OF_MALFORMED = (
     "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out "
     "under drop, and under other counts each as a record of buckets"
+)
+_DAMAGED = (
+    "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
 )
 _FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
@@ -133,10 +137,7 @@ class SchemaDraft:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the draft, and its review beside it as a page (.html), which is returned. Both are for their owner alone.
 
-        Raises
-        ------
-        SchemaError
-            If one of the two is there already.
+        Raises SchemaError if one of the two is there already.
         """
         file = Path(path)
         beside = file.with_suffix(".html")
@@ -171,10 +172,7 @@ class SchemaDraft:
         accept
             Numbers of accepted proposals, from 1. What `columns` says comes after them.
 
-        Raises
-        ------
-        SchemaError
-            If a column or proposal is not in the draft, or a declaration contradicts itself.
+        Raises SchemaError if a column or proposal is not in the draft, or a declaration contradicts itself.
         """
         changes = dict(columns or {})
         if unknown := sorted(changes.keys() - set(self.schema.names)):
@@ -290,12 +288,8 @@ def infer_schema(
     SchemaDraft
         The schema and a review of each column, which notebooks show. For the owner only.
 
-    Raises
-    ------
-    PrivateDataError
-        If the table cannot be read, has no rows, or no column can be used.
-    SchemaError
-        If `bins` or `max_values` is out of range.
+    Raises PrivateDataError if the table cannot be read, has no rows, or no column can be used; SchemaError if `bins` or
+    `max_values` is out of range.
 
     Examples
     --------
@@ -328,6 +322,7 @@ def infer_schema(
         *([] if single is None else [f"there is one column, {shown(single)}. {_BASKETS}"]),
     ]
     limits = Limits(bins, max_values, source.decimal, tuple(source.names))
+    is_text = isinstance(source, CsvSource | CsvFilesSource)
     attributes, reviews = [], []
     for place, name in enumerate(source.names):
         if place not in counts:
@@ -337,14 +332,20 @@ def infer_schema(
         column = counts[place]
         values = column.result(getattr(source, "labels", {}).get(name, {}))
         guess = Guess(None, column.unread) if column.unread else guess_attribute(values, limits)
-        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *guess.check))
+        zone = (
+            (f"{ZONED.format(column.kind.tz)}: so are its bins",) if getattr(column.kind, "tz", None) else ()
+        )
+        noted = [f"{_DAMAGED.format(shown(text))}" for text in _with_controls(guess)[:1]]
+        guess = replace(guess, check=(*decided_by_few(values, limits, guess), *noted, *zone, *guess.check))
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
-            attributes.append(guess.attribute)
+            kind = getattr(source, "types", {}).get(
+                name, column.kind
+            )  # texts of Parquet are read as dictionaries
+            attributes.append(guess.attribute if is_text else with_type(guess.attribute, kind))
     if not attributes:
         reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
         raise PrivateDataError(f"{source.title} has no column for a schema:\n  {reasons}")
-    is_text = isinstance(source, CsvSource | CsvFilesSource)
     declared = {
         name: getattr(how, name)
         for name in READING_KEYS
@@ -435,6 +436,11 @@ def _notes_on(source: TableSource) -> list[str]:
     return notes
 
 
+def _with_controls(guess: Guess) -> list[str]:
+    texts = () if guess.attribute is None else (*guess.attribute.values, guess.attribute.missing)
+    return [text for text in texts if isinstance(text, str) and re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)]
+
+
 def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
     absent = {"", None if guess.attribute is None else guess.attribute.missing}
     order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
@@ -477,6 +483,7 @@ class _ValueCounts:
         self.rows = 0
         self.typed = False
         self.unread = ""  # why the column is left out
+        self.kind: Any = None  # its type
         self._tick: str | None = None  # what its durations count
         self._parts: list[tuple[pa.Array, NDArray[np.int64]]] = []
 
@@ -484,7 +491,7 @@ class _ValueCounts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self.rows += len(array)
+        self.rows, self.kind = self.rows + len(array), self.kind or array.type
         self.typed = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
         if pa.types.is_duration(array.type):
             self._tick, array = array.type.unit, array.view(pa.int64())

@@ -32,7 +32,7 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(kind):
         if pa.types.is_duration(kind.value_type):
             return array.dictionary_decode()
-        return pa.DictionaryArray.from_arrays(array.indices, plain(array.dictionary))
+        return pa.DictionaryArray.from_arrays(array.indices, plain(array.dictionary), ordered=kind.ordered)
     if pa.types.is_time(kind):
         return pc.replace_substring_regex(pc.cast(array, pa.string()), r"\.0+$", "")
     read_as = {pa.null(): pa.string(), pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import AccuracyWarning, PrivateDataError, warn
 from dpopt.private.readers.arrow_types import durations_of, plain, seconds_of
 from dpopt.private.readers.domain_codes import CategoryCodes, Coded, NumericCodes
 from dpopt.private.readers.table_problems import NO_TEXT, REMEMBERED, ColumnProblems, Found, Problem
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+ZONED = "its moments have the time zone {} and are read in UTC"
 LONGEST_TEXT = 2**14
 """Bytes of a value in an array of large texts; a longer one is taken for a text that nobody declares."""
 _WIDEST_TABLE = 2**16  # whole numbers within a range of this length are coded through a table of codes
@@ -48,7 +49,7 @@ class ColumnEncoder:
         self._domain = (
             NumericCodes(attribute, policy, decimal) if numeric else CategoryCodes(attribute, decimal)
         )
-        self._name, self._unit = attribute.name, attribute.duration
+        self._name, self._unit, self._type = attribute.name, attribute.duration, attribute.arrow or ""
         self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
         self._total = OnInvalid.DROP in policy or self._bucket is not None
         self._nulls_are_malformed = nulls_are_malformed
@@ -64,6 +65,13 @@ class ColumnEncoder:
         """
         import pyarrow as pa
 
+        zone = getattr(array.type, "tz", None)
+        if zone is not None and "tz=" not in self._type:
+            self._type = "tz="  # said once
+            warn(AccuracyWarning(
+                f"column {self._name!r}: {ZONED.format(zone)}, and come back without it; for it, declare in the schema "
+                f'"arrow": "{array.type}"'
+            ))  # fmt: skip
         if pa.types.is_duration(array.type) and self._unit is not None:
             array = pa.array(durations_of(array, self._unit), from_pandas=True)
         if (why := no_reading(array.type)) is not None:

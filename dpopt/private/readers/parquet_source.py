@@ -42,10 +42,15 @@ class ParquetSource:
     def __init__(
         self, paths: Sequence[Path], title: str, column_names: Sequence[str] | None, *, trim: bool = False
     ) -> None:
+        import pyarrow.parquet as pq
+
         self._paths, self._trim = list(paths), trim
         self.title = title
         with _opened(self._paths[0]) as file:
             self.file_names = tuple(file.schema_arrow.names)
+        self.types = dict(
+            zip(self.file_names, pq.read_schema(self._paths[0]).types, strict=True)
+        )  # as written
         found = tuple(name.strip(BLANKS) for name in self.file_names) if trim else self.file_names
         self.names = given_names(column_names, len(found), title) or found
         self._parts: tuple[RowGroups, ...] | None = None  # None: all row groups of the files
@@ -57,7 +62,7 @@ class ParquetSource:
         """Return the source of some row groups only; `file_names` are the columns of the first file of the whole table."""
         made = cls.__new__(cls)
         made._paths, made._trim = [part.path for part in parts], trim
-        made.title = title
+        made.title, made.types = title, {}
         made.file_names = made.names = file_names
         made._parts = tuple(parts)
         return made

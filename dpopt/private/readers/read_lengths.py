@@ -88,9 +88,9 @@ def numbers_in_file(array: pa.Array, attribute: Attribute, decimal: str) -> NDAr
     """Return what a column says as numbers, or seconds of dates: NaN where a value is missing, infinite where it is none."""
     from dpopt.private.readers.encode import FileEncoder
 
-    declared = replace(
-        attribute, missing=attribute.missing or "", other=None, integer=attribute.date_format is not None
-    )
+    dated = attribute.date_format is not None
+    arrow = attribute.arrow if dated else None
+    declared = replace(attribute, missing=attribute.missing or "", other=None, integer=dated, arrow=arrow)
     encoder = FileEncoder(declared, OnInvalid.OTHER, decimal=decimal)
     encoder.add(array)
     return np.array(encoder.known()[0, encoder.codes()], dtype=np.float64)

@@ -49,10 +49,7 @@ _WORDS = {
 def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
     """Return the policy that a text names: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
 
-    Raises
-    ------
-    SchemaError
-        If the text names something else, "error" together with a repair, or both "other" and "drop".
+    Raises SchemaError if the text names something else, "error" together with a repair, or both "other" and "drop".
     """
     if isinstance(text, OnInvalid):
         return _checked(text)
@@ -96,10 +93,7 @@ class Layout(enum.StrEnum):
     def named(cls, name: object) -> Layout:
         """Return the layout of a name.
 
-        Raises
-        ------
-        SchemaError
-            If there is none; the message lists them.
+        Raises SchemaError if there is none; the message lists them.
         """
         try:
             return cls(str(name))
@@ -165,10 +159,7 @@ class TableReading:
     ----------
     {fields}
 
-    Raises
-    ------
-    SchemaError
-        If one of them is none of what is expected, or the layout does not take it.
+    Raises SchemaError if one of them is none of what is expected, or the layout does not take it.
 
     Examples
     --------
@@ -243,10 +234,7 @@ class TableReading:
     def for_schema(self, schema: Schema) -> TableReading:
         """Return the same, with what a schema declares of its tables wherever nothing else is declared here.
 
-        Raises
-        ------
-        SchemaError
-            If the schema declares something else than expected.
+        Raises SchemaError if the schema declares something else than expected.
         """
         declared = {name: value for name, value in schema.reading if getattr(self, name) is None}
         return replace(self, **declared) if declared else self  # type: ignore[arg-type]  # it checks them
@@ -290,10 +278,7 @@ class TableReading:
     def check_counted(self, size: int | None, schema: Schema) -> None:
         """Refuse a number of records that cannot be: above K rows of each person, where the schema lists the persons.
 
-        Raises
-        ------
-        PlanError
-            With the most rows that can be counted.
+        Raises PlanError with the most rows that can be counted.
         """
         if self.person is None or size is None or OnInvalid.OTHER in self.repairs:
             return
@@ -309,10 +294,8 @@ class TableReading:
     def check_against(self, schema: Schema) -> None:
         """Refuse what does not suit a schema: layouts are for wide tables of zeros and ones, names and persons for others.
 
-        Raises
-        ------
-        PlanError
-            With the option; and if what does not fit should be counted, but no attribute declares a bucket for it.
+        Raises PlanError with the option; and if what does not fit should be counted, but no attribute declares a bucket
+        for it.
         """
         wide = [name for name in ("layout", "first_item", "pair_columns") if getattr(self, name) is not None]
         if wide and not schema.is_binary:
@@ -362,10 +345,8 @@ class TableReading:
 
         Where the reading is total every line is a row: what one holds must not decide how many there are.
 
-        Raises
-        ------
-        SchemaError
-            If one sign separates values, stands before fractions or stands between thousands, of which two would be the same.
+        Raises SchemaError if one sign separates values, stands before fractions or stands between thousands, of which
+        two would be the same.
         """
         return replace(self._form(",", trimmed=bool(self._said("trim"))), empty_lines=self.repairs.is_total)
 
@@ -434,10 +415,7 @@ class TableReading:
     def from_json(cls, obj: object) -> TableReading:
         """Return the reading that a JSON object declares.
 
-        Raises
-        ------
-        SchemaError
-            If it has another form.
+        Raises SchemaError if it has another form.
         """
         known = [field.name for field in fields(cls)]
         if not isinstance(obj, Mapping) or not set(obj) <= set(known):

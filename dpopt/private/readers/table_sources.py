@@ -237,7 +237,7 @@ def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
     if hasattr(column, "cat") and column.cat.categories.dtype.kind in "Obc":
         codes = pa.array(column.cat.codes.to_numpy(), mask=(column.cat.codes < 0).to_numpy())
         texts = pa.array(list(map(plain_text, column.cat.categories.tolist())), pa.string())
-        return pa.DictionaryArray.from_arrays(codes, texts)
+        return pa.DictionaryArray.from_arrays(codes, texts, ordered=column.cat.ordered)
     return pa.Array.from_pandas(column)
 
 

@@ -76,10 +76,7 @@ def whole_lines(
     encoding
         UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
 
-    Raises
-    ------
-    PrivateDataError
-        If it cannot be read, or is a damaged gzip file.
+    Raises PrivateDataError if it cannot be read, or is a damaged gzip file.
     """
     parts: list[bytes] = []
     held, skipping = 0, False
@@ -264,7 +261,7 @@ class Fields:
             return f"it has more than {LONGEST_LINE:,} bytes"
         if state == _NO_TEXT:
             raw = self.block[self.starts[record] : self.starts[record + 1]]
-            return f"{_no_text(raw)!r} is no text in the declared encoding"
+            return f"{_no_text(raw)!r} is no text in the declared encoding (--encoding)"
         return "a value in quotes is not closed properly in its line"
 
 
@@ -328,10 +325,7 @@ class Malformed(Faults):
 def fields_of(path: Path, form: TextForm, *, packed: bool, size: int | None = None) -> Iterator[Fields]:
     """Yield the fields of a text file, block by block. Parameters as for `whole_lines`.
 
-    Raises
-    ------
-    PrivateDataError
-        As `whole_lines`; or where values may hold line ends and the last quote is not closed.
+    Raises PrivateDataError as `whole_lines`; or where values may hold line ends and the last quote is not closed.
     """
     before, rest = 0, b""
     for block in whole_lines(path, packed=packed, size=size, encoding=form.encoding):

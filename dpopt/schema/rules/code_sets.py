@@ -125,7 +125,7 @@ def code_of_number(attribute: Attribute, value: Named) -> int:
     """Return the code of a number that is alone in its bin, a date in its column's form; else raise SchemaError."""
     dated = attribute.date_format is not None
     if attribute.kind is not AttributeKind.NUMERIC or isinstance(
-        value, (bool if dated else str) | bool | Bin | None
+        value, (bool if dated and value != "missing" else str) | bool | Bin | None
     ):
         raise SchemaError(_no_such_value(attribute, value))
     number: Any = attribute.number(value) if dated else value
@@ -146,6 +146,11 @@ def code_of_number(attribute: Attribute, value: Named) -> int:
 
 
 def _no_such_value(attribute: Attribute, value: Named) -> str:
+    if value is None:
+        return (
+            f"{attribute.name!r} has no missing values, and null (a missing value) is none of its values; leave the condition "
+            "out, or declare 'missing' for this column"
+        )
     labels = [attribute.label(code) for code in range(attribute.size)]
     text = values_text(value)
     same = [one for one in attribute.values if value_text(one) == text]

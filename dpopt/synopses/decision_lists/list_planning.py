@@ -64,14 +64,9 @@ def plan_lists(
     negations : bool
         False for comparisons: rows count in conjunctions of their own literals alone, as in the paper.
 
-    Raises
-    ------
-    PlanError
-        If a number is out of range, or the accountant has no figure for either noise.
-    AccountingError
-        If the budget is too small for any noise.
-    PolynomialError, SolverUnavailableError
-        If the solver takes no linear programs, or cannot run here.
+    Raises PlanError if a number is out of range, or the accountant has no figure for either noise; AccountingError if
+    the budget is too small for any noise; PolynomialError or SolverUnavailableError if the solver takes no linear
+    programs, or cannot run here.
     """
     how: dict[str, Any] = {"size": size, "relation": relation, "points": points, "largest": largest}
     return certified_plan(family, budget, solver=solver, negations=negations, **how)[0]
@@ -122,10 +117,7 @@ def check_plannable(
 def largest_size(family: ListFamily, asked: int | None = None) -> int:
     """Return the largest size of conjunctions that is counted.
 
-    Raises
-    ------
-    PlanError
-        If so many conjunctions as asked for, or single literals, are too many.
+    Raises PlanError if so many conjunctions as asked for, or single literals, are too many.
     """
     total, most = 1, 0
     for size in range(1, family.length + 1):

@@ -91,10 +91,7 @@ class ListSummary(PlannedSynopsis):
         confidence : float
             Of the bound.
 
-        Raises
-        ------
-        WorkloadError
-            If it is no point, or the confidence is not between 0 and 1.
+        Raises WorkloadError if it is no point, or the confidence is not between 0 and 1.
         """
         given = self.plan.family.point(point) if isinstance(point, str) else np.asarray(point)
         value = self.answers(given[None], cut=True)[0]
@@ -116,10 +113,7 @@ class ListSummary(PlannedSynopsis):
         cut : bool
             Whether answers below 0 and above 1 become 0 and 1.
 
-        Raises
-        ------
-        WorkloadError
-            If these are no points.
+        Raises WorkloadError if these are no points.
         """
         from dpopt.queries.decision_lists.kernels import values_at
 
@@ -129,10 +123,7 @@ class ListSummary(PlannedSynopsis):
     def bound(self, confidence: float = 1.0 - BETA, points: int = 1) -> float:
         """Return how far the answers at so many points are off at most, all of them with this probability.
 
-        Raises
-        ------
-        WorkloadError
-            If the probability is not between 0 and 1, or there is no point.
+        Raises WorkloadError if the probability is not between 0 and 1, or there is no point.
         """
         if not 0.0 < confidence < 1.0 or points < 1:
             raise WorkloadError(
@@ -175,10 +166,7 @@ def read_declaration(
     length, kind, changes :
         As for `ListFamily.of`; where the file says something else, it is an error.
 
-    Raises
-    ------
-    WorkloadError
-        If k is given nowhere, two values contradict each other, or the file cannot be read.
+    Raises WorkloadError if k is given nowhere, two values contradict each other, or the file cannot be read.
     """
     said = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
@@ -208,10 +196,7 @@ def read_declaration(
 def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.uint8]:
     """Read points, (q, m): a CSV file whose first line names every variable, in any order, or an .npy array of bits.
 
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read, or does not hold such points.
+    Raises WorkloadError if the file cannot be read, or does not hold such points.
     """
     source = Path(path)
     try:

@@ -127,10 +127,7 @@ class Answering:
     margin : float
         gamma.
 
-    Raises
-    ------
-    PlanError
-        If the margin is not between 0 and 1, or there are too many halfspaces for a regression.
+    Raises PlanError if the margin is not between 0 and 1, or there are too many halfspaces for a regression.
     """
 
     def __init__(self, plan: HalfspacePlan, estimator: Estimator, margin: float) -> None:

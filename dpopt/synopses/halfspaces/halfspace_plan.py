@@ -141,10 +141,7 @@ class HalfspacePlan(SynopsisPlan):
     def from_json(cls, given: object) -> Self:
         """Read what `to_json` gave, here or in an earlier version.
 
-        Raises
-        ------
-        PlanError
-            If an earlier version released arcs or bins of angles, or as for every plan.
+        Raises PlanError if an earlier version released arcs or bins of angles, or as for every plan.
         """
         stated = json_object(given, "the plan", PlanError)
         if any(stated.get(key, usual) != usual for key, usual in REMOVED.items()):

@@ -217,10 +217,7 @@ def read_queries(path: str | os.PathLike[str], names: tuple[str, ...]) -> NDArra
 
     A first line that is not of numbers names the columns, in any order; otherwise they stand in the order of the release.
 
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read, or a line does not hold d numbers.
+    Raises WorkloadError if the file cannot be read, or a line does not hold d numbers.
     """
     source = Path(path)
     place = f"the file {str(source)!r}"

@@ -43,10 +43,7 @@ def named_shapes(
 ) -> list[Shape] | None:
     """Return the one shape that a user names, or none.
 
-    Raises
-    ------
-    PlanError
-        If it is named in part, or there is no such shape.
+    Raises PlanError if it is named in part, or there is no such shape.
     """
     if dimension is None and projections is None and directions is None:
         return None

@@ -53,12 +53,8 @@ def declared_columns(
     reading : TableReading, optional
         How a text file is written.
 
-    Raises
-    ------
-    PlanError
-        If more than one scaling is named, or bounds make no sense.
-    SchemaError
-        If a column is no numeric attribute of the schema.
+    Raises PlanError if more than one scaling is named, or bounds make no sense; SchemaError if a column is no numeric
+    attribute of the schema.
     """
     if normalise + (bounds is not None) + (schema is not None) > 1:
         raise PlanError(

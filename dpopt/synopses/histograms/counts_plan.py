@@ -146,10 +146,7 @@ class CountsPlan(SynopsisPlan, ABC):
 def check_size(size: int | None, relation: NeighbouringRelation) -> None:
     """Refuse a number of records that does not belong to a relation.
 
-    Raises
-    ------
-    PlanError
-        If it is missing under replace-one, given under add-remove, or out of range.
+    Raises PlanError if it is missing under replace-one, given under add-remove, or out of range.
     """
     if relation is NeighbouringRelation.ADD_REMOVE and size is not None:
         raise PlanError(
@@ -165,10 +162,7 @@ def check_size(size: int | None, relation: NeighbouringRelation) -> None:
 def check_scales(scales: tuple[float, ...]) -> None:
     """Refuse scales that no measurement has.
 
-    Raises
-    ------
-    PlanError
-        With the first of them.
+    Raises PlanError with the first of them.
     """
     for scale in scales:
         if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
@@ -185,10 +179,7 @@ def node_sensitivity(relation: NeighbouringRelation) -> int:
 def is_gaussian(budget: Budget) -> bool:
     """Return which noise a budget pays for.
 
-    Raises
-    ------
-    PlanError
-        If it is for draws of queries.
+    Raises PlanError if it is for draws of queries.
     """
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise PlanError(
@@ -200,10 +191,7 @@ def is_gaussian(budget: Budget) -> bool:
 def whole_amount(budget: Budget) -> float:
     """Return what a budget has for noise: rho of zCDP for Gaussian noise, else epsilon.
 
-    Raises
-    ------
-    PlanError
-        If it is for draws of queries, or leaves nothing.
+    Raises PlanError if it is for draws of queries, or leaves nothing.
     """
     amount = amount_for(budget, gaussian=is_gaussian(budget))
     if not amount > 0:

@@ -78,12 +78,8 @@ def estimated_nodes(
     values, variances : (v,) float64
         Noisy counts and the variances of their noise: inf where nothing was measured, 0 for what is known.
 
-    Raises
-    ------
-    TreeError
-        If variances do not determine every node, or known values contradict each other.
-    PlanError
-        If the estimate is not one of trees: `SHRUNKEN` is of blocks that are halved.
+    Raises TreeError if variances do not determine every node, or known values contradict each other; PlanError if the
+    estimate is not one of trees: `SHRUNKEN` is of blocks that are halved.
     """
     match estimate:
         case Estimate.DIVIDED:

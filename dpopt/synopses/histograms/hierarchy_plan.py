@@ -159,10 +159,7 @@ def plan_hierarchy(
 def _model(hierarchy: Tree, ranges: str, program: HierarchyProgram) -> Model:
     """Return the model of a program for the groups of a hierarchy, which solvers take.
 
-    Raises
-    ------
-    PlanError
-        If the ranges are others, bins differ in depth, or noise is not Gaussian.
+    Raises PlanError if the ranges are others, bins differ in depth, or noise is not Gaussian.
     """
     even = len(deepened(hierarchy)) == len(hierarchy)
     if ranges != NODES or not even or not program.gaussian:

@@ -67,10 +67,7 @@ def range_answers(
 ) -> list[RangeAnswer]:
     """Return the answers of these values, with intervals around the unbiased estimates; all arrays (q,).
 
-    Raises
-    ------
-    WorkloadError
-        If the confidence is not between 0 and 1.
+    Raises WorkloadError if the confidence is not between 0 and 1.
     """
     from scipy.special import ndtri
 
@@ -142,10 +139,7 @@ class Histogram(PlannedSynopsis):
     def estimate(self, name: str | Estimate | None = None) -> NDArray[np.float64]:
         """Return an estimate of each bin, (n,), computed once: see `dpopt.synopses.histograms.estimates.Estimate`.
 
-        Raises
-        ------
-        PlanError
-            If there is none of this name.
+        Raises PlanError if there is none of this name.
         """
         return self._estimate(name).counts
 
@@ -174,12 +168,8 @@ class Histogram(PlannedSynopsis):
     ) -> RangeAnswer:
         """Return how many records lie in the bins start, ..., stop - 1, with the error of the answer.
 
-        Raises
-        ------
-        WorkloadError
-            If there is no such range, or the confidence is not between 0 and 1.
-        PlanError
-            If there is no such estimate.
+        Raises WorkloadError if there is no such range, or the confidence is not between 0 and 1; PlanError if there is
+        no such estimate.
         """
         return self.ranges([(start, stop)], confidence=confidence, estimate=estimate)[0]
 
@@ -188,10 +178,7 @@ class Histogram(PlannedSynopsis):
     ) -> RangeAnswer:
         """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`).
 
-        Raises
-        ------
-        WorkloadError
-            If the text names no range.
+        Raises WorkloadError if the text names no range.
         """
         return self.range(*self.bins.range_of(text), confidence=confidence, estimate=estimate)
 
@@ -222,12 +209,8 @@ class Histogram(PlannedSynopsis):
     def quantile(self, share: float, *, estimate: str | Estimate | None = None) -> int:
         """Return the first bin up to which at least this share of the records lie; of numbers, those not missing.
 
-        Raises
-        ------
-        WorkloadError
-            If the share is not between 0 and 1, or the histogram is empty.
-        PlanError
-            If there is no such estimate.
+        Raises WorkloadError if the share is not between 0 and 1, or the histogram is empty; PlanError if there is no
+        such estimate.
         """
         if not 0.0 <= share <= 1.0:
             raise WorkloadError(f"a quantile is a share between 0 and 1, found {share!r}")
@@ -244,10 +227,7 @@ class Histogram(PlannedSynopsis):
         nonnegative
             Whether no bin may be below 0.
 
-        Raises
-        ------
-        PlanError
-            If blocks were measured in rounds.
+        Raises PlanError if blocks were measured in rounds.
         """
         if self._in_rounds:
             raise not_in_rounds("the model")
@@ -335,12 +315,7 @@ def write_table(
     estimate : str or Estimate
         Which counts.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file cannot be written.
-    PlanError
-        If there is no such estimate.
+    Raises ReleaseFolderError if the file cannot be written; PlanError if there is no such estimate.
     """
     answers = histogram.ranges(
         [(place, place + 1) for place in range(histogram.bins.number)], estimate=estimate

@@ -141,16 +141,9 @@ def plan_blocks(
     solver, on_solved : optional
         Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
 
-    Raises
-    ------
-    PlanError
-        If bins or size are out of range, or the accountant has no figure for either noise.
-    WorkloadError
-        If the ranges are none of the above.
-    AccountingError
-        If the budget is too small for any noise.
-    ProgramError
-        As of `budget_solved_by`.
+    Raises PlanError if bins or size are out of range, or the accountant has no figure for either noise; WorkloadError
+    if the ranges are none of the above; AccountingError if the budget is too small for any noise; ProgramError as of
+    `budget_solved_by`.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
@@ -187,10 +180,7 @@ def plan_rounds(
     ranges : str
         Those whose variance is predicted; not "worst".
 
-    Raises
-    ------
-    PlanError, WorkloadError, AccountingError
-        As `plan_blocks`.
+    Raises PlanError or WorkloadError or AccountingError as `plan_blocks`.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)

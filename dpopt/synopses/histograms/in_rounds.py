@@ -60,10 +60,7 @@ def measured_in_rounds(
 def rounds_of(plan: CountsPlan, shape: Sequence[int], noisy: Sequence[NDArray[np.int64]]) -> list[Round]:
     """Return the rounds of a release, the first one first.
 
-    Raises
-    ------
-    TranscriptError
-        If their arrays do not have two rows, or the nodes of one do not divide all cells.
+    Raises TranscriptError if their arrays do not have two rows, or the nodes of one do not divide all cells.
     """
     for name, values in zip(plan.level_names, noisy, strict=True):
         if values.ndim != 2 or len(values) != 2:

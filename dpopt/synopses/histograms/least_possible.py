@@ -99,10 +99,7 @@ def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> 
     bins : Bins, optional
         What the bins are; matters to declared ranges alone.
 
-    Raises
-    ------
-    WorkloadError
-        As `plan_blocks`, for a file of ranges that is not there any more.
+    Raises WorkloadError as `plan_blocks`, for a file of ranges that is not there any more.
 
     Examples
     --------

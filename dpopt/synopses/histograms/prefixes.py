@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 ROWS = "prefixes that grow"
-_KIND = "prefixes"
+PREFIXES = "prefixes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,8 @@ def plan_prefixes(
 ) -> PrefixPlan:
     """Return the plan that spends a budget on the prefixes of so many steps.
 
-    Raises
-    ------
-    PlanError
-        If there are too many steps, or the budget is for Laplace noise, or for other neighbours than add-remove.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if there are too many steps, or the budget is for Laplace noise, or for other neighbours than
+    add-remove; AccountingError if the budget is too small for any noise.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
@@ -147,12 +143,7 @@ class Prefixes(Shown):
     def answer(self, step: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
         """Return how many records there were in the first steps, as many as `step` says; unbiased.
 
-        Raises
-        ------
-        PlanError
-            If so many were not measured.
-        WorkloadError
-            If the confidence is not between 0 and 1.
+        Raises PlanError if so many were not measured; WorkloadError if the confidence is not between 0 and 1.
         """
         if not 1 <= step <= self.noisy.size:
             raise PlanError(
@@ -165,10 +156,7 @@ class Prefixes(Shown):
     def read(cls, path: str | os.PathLike[str]) -> Prefixes:
         """Return what is on file.
 
-        Raises
-        ------
-        TranscriptError
-            If the file is missing, damaged, or something else.
+        Raises TranscriptError if the file is missing, damaged, or something else.
         """
         return _State.of(read_journal(Path(path))).released()
 
@@ -332,14 +320,14 @@ class _State:
             "edges": None if edges is None else list(edges),
             "date_format": self.bins.date_format,
         }
-        return {"kind": _KIND, "version": 1, "plan": self.plan.to_json(), "bins": bins}
+        return {"kind": PREFIXES, "version": 1, "plan": self.plan.to_json(), "bins": bins}
 
     @classmethod
     def of(cls, contents: JournalContents) -> _State:
         """Return the state of a journal; TranscriptError if it is none of prefixes."""
         try:
             first = contents.entries[0]
-            if first["kind"] != _KIND or first["version"] != 1:
+            if first["kind"] != PREFIXES or first["version"] != 1:
                 raise TranscriptError("found another file; expected one of 'dpopt prefixes release'")
             plan, bins = PrefixPlan.from_json(first["plan"]), first["bins"]
             labels, edges = bins["labels"], bins["edges"]

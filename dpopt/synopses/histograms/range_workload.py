@@ -65,10 +65,8 @@ class RangeWorkload:
     def parse(cls, text: str, bins: int | Bins) -> RangeWorkload:
         """Read "all", "prefixes", "sizes:1,64,1024", "worst", or "file:PATH".
 
-        Raises
-        ------
-        WorkloadError
-            If it is none of them, a size does not fit the bins, or the file declares no ranges of them.
+        Raises WorkloadError if it is none of them, a size does not fit the bins, or the file declares no ranges of
+        them.
         """
         named = bins if isinstance(bins, Bins) else Bins("bins", bins)
         number = named.number
@@ -99,10 +97,7 @@ class RangeWorkload:
     ) -> RangeWorkload:
         """Return the workload of ranges start, ..., stop - 1, all (q,), whose weighted mean variance is to be least.
 
-        Raises
-        ------
-        WorkloadError
-            If there is no range, one lies outside the bins, or weights are negative or all 0.
+        Raises WorkloadError if there is no range, one lies outside the bins, or weights are negative or all 0.
         """
         ranges = WeightedRanges(starts, stops, weights, bins)
         loads = loads_of(ranges.starts, ranges.stops, bins, ranges.weights)
@@ -149,10 +144,7 @@ def described(ranges: WeightedRanges) -> str:
 def parse_sizes(text: str) -> list[int]:
     """Read the sizes of "sizes:1,64,1024".
 
-    Raises
-    ------
-    WorkloadError
-        If they are no whole numbers.
+    Raises WorkloadError if they are no whole numbers.
     """
     parts = text.removeprefix(SIZES).split(",")
     found = [number for number in map(whole_number, parts) if number is not None]
@@ -267,10 +259,7 @@ def parse_hierarchy_ranges(text: str, hierarchy: Tree, bins: Bins) -> tuple[str,
     tuple
         The text that goes on file (without a path), the ranges in words, and the ranges.
 
-    Raises
-    ------
-    WorkloadError
-        If it is none of them, a size does not fit the bins, or the file declares no ranges of them.
+    Raises WorkloadError if it is none of them, a size does not fit the bins, or the file declares no ranges of them.
     """
     if text == NODES:
         return text, "groups of all levels", ranges_of_nodes(hierarchy)
@@ -307,10 +296,7 @@ def all_ranges(bins: int) -> WeightedRanges:
 def ranges_of_sizes(sizes: list[int], bins: int) -> WeightedRanges:
     """Return the ranges of these sizes: all sizes weigh alike, and alike the positions of a size.
 
-    Raises
-    ------
-    WorkloadError
-        If a size does not fit the bins.
+    Raises WorkloadError if a size does not fit the bins.
     """
     for size in sizes:
         if not 1 <= size <= bins:

@@ -43,10 +43,7 @@ def planned_histogram(
 ) -> TreePlan:
     """Return the plan for these bins: waves, blocks, blocks in rounds, or a declared hierarchy; made from public values alone.
 
-    Raises
-    ------
-    DpoptError
-        For whatever cannot be planned.
+    Raises DpoptError for whatever cannot be planned.
     """
     relation = request.relation
     if measure not in MEASURED:
@@ -107,10 +104,7 @@ def plan_histogram(
         `level_names` and `scales` (noise, in records) of what is measured, `predicted` (mean variance of each group of ranges,
         in records squared).
 
-    Raises
-    ------
-    DpoptError
-        For whatever cannot be planned.
+    Raises DpoptError for whatever cannot be planned.
 
     Examples
     --------

@@ -144,10 +144,7 @@ def tree_model_sizes(nodes: int) -> dict[str, ModelSize]:
 def check_bins(bins: int) -> None:
     """Refuse a number of bins that is out of range.
 
-    Raises
-    ------
-    PlanError
-        If it is.
+    Raises PlanError if it is.
     """
     if not 1 <= bins <= LARGEST_DOMAIN:
         raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {bins:,}")

@@ -116,12 +116,8 @@ def _check(ranges: str, relation: NeighbouringRelation, *, gaussian: bool) -> No
 def plan_waves(bins: int, budget: Budget, *, ranges: str, relation: NeighbouringRelation) -> WavePlan:
     """Return the plan that measures waves: for all ranges, or for prefixes (ST-6 at equal d).
 
-    Raises
-    ------
-    PlanError
-        If there are over 65,536 bins, or ranges, relation or noise are others than a `WavePlan` takes.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if there are over 65,536 bins, or ranges, relation or noise are others than a `WavePlan` takes;
+    AccountingError if the budget is too small for any noise.
     """
     _check(ranges, relation, gaussian=is_gaussian(budget))
     if not 1 <= bins <= MOST_WAVES:

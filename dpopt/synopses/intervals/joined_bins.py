@@ -98,10 +98,7 @@ def join_bins(
 def write_joined(histogram: Histogram, joined: JoinedBins, path: str | os.PathLike[str]) -> None:
     """Write first and last bin, their labels and the weight of each interval; whole or not at all.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises ReleaseFolderError if the file cannot be written.
     """
     label = histogram.bins.label
     ends = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)

@@ -32,10 +32,8 @@ class Partition:
         The measured levels from the top down: how many boxes, side by side in their order, each group of a level has. The last
         level is that of the boxes.
 
-    Raises
-    ------
-    TranscriptError
-        If boxes do not divide the grid, or groups do not divide the boxes, or the groups of the level above.
+    Raises TranscriptError if boxes do not divide the grid, or groups do not divide the boxes, or the groups of the
+    level above.
     """
 
     shape: tuple[int, ...]
@@ -92,10 +90,7 @@ class Partition:
     def parts_within(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return which part of the cells of each box (column) lies in each other box (row), (q, c).
 
-        Raises
-        ------
-        WorkloadError
-            If a row is no box of the grid.
+        Raises WorkloadError if a row is no box of the grid.
         """
         bad = (starts < 0) | (stops > np.array(self.shape)) | (starts >= stops)
         if bad.any():

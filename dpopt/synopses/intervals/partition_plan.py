@@ -27,10 +27,7 @@ MODEL = "nonnegative"
 def check_domain(bins: int) -> None:
     """Refuse a number of bins that is out of range.
 
-    Raises
-    ------
-    PlanError
-        If it is.
+    Raises PlanError if it is.
     """
     if not 2 <= bins <= LARGEST_DOMAIN:
         raise PlanError(f"intervals are of 2 to {LARGEST_DOMAIN:,} bins, found {bins:,}")
@@ -39,10 +36,7 @@ def check_domain(bins: int) -> None:
 def check_records(size: int | None) -> None:
     """Refuse a public number of records that is missing or out of range.
 
-    Raises
-    ------
-    PlanError
-        If it is.
+    Raises PlanError if it is.
     """
     if size is None:
         raise PlanError(
@@ -56,10 +50,7 @@ def check_records(size: int | None) -> None:
 def check_unit(name: str, value: float) -> None:
     """Refuse a probability or share that does not lie between 0 and 1.
 
-    Raises
-    ------
-    PlanError
-        If it does not.
+    Raises PlanError if it does not.
     """
     if not 0.0 < value < 1.0:
         raise PlanError(f"{name} must lie between 0 and 1, found {value!r}")

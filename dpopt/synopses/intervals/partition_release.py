@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -134,10 +135,7 @@ class PartitionRelease(PlannedSynopsis):
     def answer(self, text: str, *, confidence: float = CONFIDENCE) -> PartitionAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
 
-        Raises
-        ------
-        WorkloadError
-            If the text names no box.
+        Raises WorkloadError if the text names no box.
         """
         return self.boxes([sides_of(text, self.axes)], confidence=confidence)[0]
 
@@ -150,10 +148,7 @@ class PartitionRelease(PlannedSynopsis):
         that are touched, each with its noise (`reach_of_sums`, exact variances of least squares). With printed weights all
         ranges together are off by at most the error of the plan, at the plan's confidence; another one is refused.
 
-        Raises
-        ------
-        WorkloadError
-            If there is no such box, or no such confidence.
+        Raises WorkloadError if there is no such box, or no such confidence.
         """
         starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
         stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
@@ -183,10 +178,7 @@ class PartitionRelease(PlannedSynopsis):
     def whole_counts(self, records: int) -> NDArray[np.int64]:
         """Return how many of so many synthetic records each box has, (c,): whole numbers near the shares of its weight.
 
-        Raises
-        ------
-        WorkloadError
-            If there are no records to share, by the request or by the release's own estimate.
+        Raises WorkloadError if there are no records to share, by the request or by the release's own estimate.
         """
         if records < 1 or self.total <= 0.0:
             raise WorkloadError(
@@ -287,10 +279,7 @@ MOST_RECORDS = 10_000_000
 def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> None:
     """Write the first and the last bin of each box along each column, and its weight; whole or not at all.
 
-    Raises
-    ------
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises ReleaseFolderError if the file cannot be written.
     """
     header = [f"{bins.name} {end}" for bins in released.axes for end in ("first", "last")]
     partition = released.partition
@@ -314,14 +303,8 @@ def write_records(released: PartitionRelease, path: str | os.PathLike[str], reco
 
     A bin of numbers is written as its lower edge, which lies in it; any other as its label.
 
-    Raises
-    ------
-    PlanError
-        If there are too many records.
-    WorkloadError
-        If there are none, or the release has none by its own estimate.
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises PlanError if there are too many records; WorkloadError if there are none, or the release has none by its own
+    estimate; ReleaseFolderError if the file cannot be written.
     """
     if records > MOST_RECORDS:
         raise PlanError(f"found {records:,} records to write; expected at most {MOST_RECORDS:,}")
@@ -336,10 +319,7 @@ def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int6
 
     Of c records in a box of v cells record r, from 0, lies in cell (2 r + 1) v / (2 c), rounded down.
 
-    Raises
-    ------
-    WorkloadError
-        As `PartitionRelease.whole_counts`.
+    Raises WorkloadError as `PartitionRelease.whole_counts`.
     """
     partition = released.partition
     counts = released.whole_counts(records)
@@ -358,5 +338,14 @@ def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int6
 def _values_of(bins: Bins) -> list[str]:
     if bins.edges is None:
         return [bins.label(place) for place in range(bins.number)]
-    numbers = [bins.edge_text(place) for place in range(bins.intervals)]
-    return [*numbers, *(bins.label(place) for place in range(bins.intervals, bins.number))]
+    labels = map(bins.label, range(bins.intervals, bins.number))
+    return [*(_lower_end(bins, place) for place in range(bins.intervals)), *labels]
+
+
+def _lower_end(bins: Bins, place: int) -> str:
+    """Return the lower edge of a bin; in files from before bins had forms of dates only its label says that it is one."""
+    found = re.match(r"\[(.*)[)\]]", bins.label(place))
+    if bins.date_format is not None or found is None:
+        return bins.edge_text(place)
+    ends = found[1].split(", ")  # dates may hold commas too
+    return ", ".join(ends[: len(ends) // 2])

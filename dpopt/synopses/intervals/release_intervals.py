@@ -126,10 +126,7 @@ def plan_partition(
 
     Parameters as for `dpopt.intervals`; `shape` has the bins of each column.
 
-    Raises
-    ------
-    DpoptError
-        For whatever cannot be planned.
+    Raises DpoptError for whatever cannot be planned.
     """
     beta = round(1.0 - confidence, 12)  # 0.05 and not 0.050000000000000044
     if len(shape) > 1:

@@ -138,10 +138,7 @@ class SplitPlan(PartitionPlan):
 def check_grid(shape: tuple[int, ...]) -> None:
     """Refuse grids that are none, or too large.
 
-    Raises
-    ------
-    PlanError
-        With the limits.
+    Raises PlanError with the limits.
     """
     if len(shape) < 2 or min(shape) < 2 or prod(shape) > LARGEST_GRID:
         raise PlanError(
@@ -207,12 +204,8 @@ def plan_split(
     beta : float
         With which probability the error may be exceeded.
 
-    Raises
-    ------
-    PlanError
-        If a number is out of range, or the wanted error is not proven.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if a number is out of range, or the wanted error is not proven; AccountingError if the budget is
+    too small for any noise.
     """
     check_grid(shape)
     check_records(size)

@@ -92,10 +92,8 @@ class SanitizedPolynomial(Synopsis):
         confidence : float
             Of the bound.
 
-        Raises
-        ------
-        WorkloadError
-            If there is no such variable, there are more than the family was made for, or the confidence is not between 0 and 1.
+        Raises WorkloadError if there is no such variable, there are more than the family was made for, or the
+        confidence is not between 0 and 1.
         """
         chosen = [self._variable(one) for one in ones]
         self._check(len(chosen), confidence)
@@ -123,10 +121,7 @@ class SanitizedPolynomial(Synopsis):
         confidence : float
             Of the bound of one answer.
 
-        Raises
-        ------
-        WorkloadError
-            As for `answer`; and for a family of listed monomials, which have no such numbering.
+        Raises WorkloadError as for `answer`; and for a family of listed monomials, which have no such numbering.
         """
         points = np.asarray(points, dtype=np.int64)
         monomials = self.figures.monomials

@@ -174,13 +174,8 @@ def plan_sanitizer(
     labels : tuple of str, optional
         What each variable asks for.
 
-    Raises
-    ------
-    PlanError
-        If the size or the sensitivity is out of range, the accountant has no figure for either noise, or the budget is too
-        small.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if the size or the sensitivity is out of range, the accountant has no figure for either noise, or
+    the budget is too small; AccountingError if the budget is too small for any noise.
     """
     if size < 1:
         raise PlanError(f"found {size} records; a release needs at least one")

@@ -29,12 +29,8 @@ def symmetric_family(
         "powers": s^i multiplied out, with a coefficient for each of C(d + t, t) monomials, as in the paper. "sets": C(s, j),
         with one for each product of at most t different variables.
 
-    Raises
-    ------
-    WorkloadError
-        If the basis is another, there are too many monomials, or the polynomial is constant.
-    PolynomialError
-        If target and polynomial are for another k.
+    Raises WorkloadError if the basis is another, there are too many monomials, or the polynomial is constant;
+    PolynomialError if target and polynomial are for another k.
     """
     if basis not in {POWERS, SETS}:
         raise WorkloadError(f"found the basis {basis!r}; expected {POWERS} or {SETS}")

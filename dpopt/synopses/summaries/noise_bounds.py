@@ -17,10 +17,7 @@ _TILTS = np.concatenate((_PARTS, 1.0 - _PARTS))
 def check_confidence(confidence: float) -> None:
     """Refuse a probability of bounds that does not lie between 0 and 1.
 
-    Raises
-    ------
-    WorkloadError
-        If it does not.
+    Raises WorkloadError if it does not.
     """
     if not 0.0 < confidence < 1.0:
         raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")

@@ -45,10 +45,7 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
     small_queries : float
         As for `plan_summary`.
 
-    Raises
-    ------
-    PlanError
-        If the predicted error is above `error`, or that is no number above 0.
+    Raises PlanError if the predicted error is above `error`, or that is no number above 0.
     """
     if not (isfinite(error) and error > 0.0):
         raise PlanError(f"found the error {error!r}; expected a share of the records above 0, such as 0.05")

@@ -237,12 +237,8 @@ class Summary(PlannedSynopsis):
         estimate, solver :
             As for `answer`.
 
-        Raises
-        ------
-        WorkloadError
-            If there are too many literals, or they are none of the summary.
-        PolynomialError, SolverUnavailableError
-            As for `answer`.
+        Raises WorkloadError if there are too many literals, or they are none of the summary; PolynomialError or
+        SolverUnavailableError as for `answer`.
         """
         literals = self._checked(literals)
         target = Target.named(predicate, literals.shape[1]).values
@@ -356,10 +352,7 @@ class Summary(PlannedSynopsis):
         confidence : float
             Of the bound of one answer.
 
-        Raises
-        ------
-        WorkloadError
-            If there are too many literals, or they are none of the summary.
+        Raises WorkloadError if there are too many literals, or they are none of the summary.
         """
         literals = self._checked(literals)
         width = literals.shape[1]

@@ -114,10 +114,7 @@ class SummaryPlan(SynopsisPlan):
 def check_width(width: int, literals: ChosenLiterals) -> None:
     """Refuse a k that is out of range.
 
-    Raises
-    ------
-    PlanError
-        If it is.
+    Raises PlanError if it is.
     """
     most = min(LARGEST_WIDTH, len(literals.groups.sizes))
     if not 1 <= width <= most:
@@ -161,16 +158,9 @@ def plan_summary(
         Of linear programs, with which the exact method of approximation_plus_noise begins; highs if left out. It has no part in
         how good the plan is.
 
-    Raises
-    ------
-    PlanError
-        If k or size is out of range, or the accountant has no figure for either noise.
-    PolynomialError
-        If there is no such predicate, or the solver takes no linear programs.
-    SolverUnavailableError
-        If the solver cannot run here.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if k or size is out of range, or the accountant has no figure for either noise; PolynomialError if
+    there is no such predicate, or the solver takes no linear programs; SolverUnavailableError if the solver cannot run
+    here; AccountingError if the budget is too small for any noise.
     """
     check_width(width, literals)
     if size < 1:
@@ -222,10 +212,7 @@ def measured_by(
 ) -> Measured:
     """Return what is known of the measurements of sizes 1 to `kept` for queries of `width` literals.
 
-    Raises
-    ------
-    PlanError
-        If the budget is for no such noise, or leaves nothing to measure with.
+    Raises PlanError if the budget is for no such noise, or leaves nothing to measure with.
     """
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     replaced = relation is NeighbouringRelation.REPLACE_ONE
@@ -237,10 +224,7 @@ def measured_by(
 def countable(literals: ChosenLiterals, width: int) -> int:
     """Return the largest size up to which all conjunctions can be counted, at most `width`.
 
-    Raises
-    ------
-    PlanError
-        If there are more literals than can be counted.
+    Raises PlanError if there are more literals than can be counted.
     """
     largest = _largest_countable(literals.groups, width)
     if not largest:

@@ -61,10 +61,7 @@ class Way:
     def numbers(self, groups: LiteralGroups, i: int, j: int) -> NDArray[np.int64]:
         """Return the numbers of the conjunctions of i of the counted and j of the negated sets, one after another.
 
-        Raises
-        ------
-        WorkloadError
-            If they are too many to be added up.
+        Raises WorkloadError if they are too many to be added up.
         """
         terms = int(self.terms(i + j)[i, j])
         if terms > MOST_TERMS:

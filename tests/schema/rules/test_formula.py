@@ -320,7 +320,7 @@ REFUSED_VALUES = [
     (literal("job", "<", 3), "'job' is categorical; '<' is for numeric attributes: use 'in'"),
     (literal("insured", ">=", 1), "'insured' is boolean"),
     (literal("insured", "=", 1), "'insured' has no value '1'"),
-    (literal("insured", "=", None), "'insured' has no value 'missing'"),
+    (literal("insured", "=", None), "'insured' has no missing values, and null"),
     (literal("insured", "is", "given"), "'insured' is never missing: its declaration has no 'missing'"),
     (
         literal("age", "=", "[3, 15)"),

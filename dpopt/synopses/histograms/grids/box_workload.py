@@ -45,10 +45,7 @@ class BoxWorkload:
     def parse(cls, text: str, shape: tuple[int, ...]) -> BoxWorkload:
         """Read "all" or "sizes:1x1,16x16,4x256".
 
-        Raises
-        ------
-        WorkloadError
-            If it is neither, or a size does not fit the grid.
+        Raises WorkloadError if it is neither, or a size does not fit the grid.
         """
         if text == ALL:
             loads = _product([loads_of_all_ranges(bins) for bins in shape])

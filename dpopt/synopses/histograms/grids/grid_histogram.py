@@ -101,10 +101,7 @@ class GridHistogram(PlannedSynopsis):
     def least_squares(self) -> NDArray[np.float64]:
         """The unbiased estimate of each cell, of the grid's shape; may be negative.
 
-        Raises
-        ------
-        PlanError
-            If blocks were measured in rounds, which have the estimate `shrunken` alone.
+        Raises PlanError if blocks were measured in rounds, which have the estimate `shrunken` alone.
         """
         if self.plan.rounds:
             raise not_in_rounds("least squares")
@@ -126,10 +123,7 @@ class GridHistogram(PlannedSynopsis):
     def estimate(self, name: str | GridEstimate | None = None) -> NDArray[np.float64]:
         """Return an estimate of each cell, of the grid's shape.
 
-        Raises
-        ------
-        PlanError
-            If there is none of this name.
+        Raises PlanError if there is none of this name.
         """
         wanted = self._named(name)
         if wanted is GridEstimate.SHRUNKEN:
@@ -184,12 +178,8 @@ class GridHistogram(PlannedSynopsis):
         The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
         elsewhere; it is 0 for the whole grid where its total is public. Of the estimate `shrunken` it is its own.
 
-        Raises
-        ------
-        WorkloadError
-            If there is no such box, or the confidence is not between 0 and 1.
-        PlanError
-            If there is no such estimate.
+        Raises WorkloadError if there is no such box, or the confidence is not between 0 and 1; PlanError if there is no
+        such estimate.
         """
         return self.boxes([sides], confidence=confidence, estimate=estimate)[0]
 
@@ -202,10 +192,7 @@ class GridHistogram(PlannedSynopsis):
     ) -> RangeAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
 
-        Raises
-        ------
-        WorkloadError
-            If the text names no box.
+        Raises WorkloadError if the text names no box.
         """
         return self.box(*sides_of(text, self.axes), confidence=confidence, estimate=estimate)
 
@@ -324,12 +311,7 @@ def write_cells(
         Whether counts are rounded to whole numbers that add up to the rounded total.
     estimate : str or GridEstimate
 
-    Raises
-    ------
-    PlanError
-        If there is no such estimate.
-    ReleaseFolderError
-        If the file cannot be written.
+    Raises PlanError if there is no such estimate; ReleaseFolderError if the file cannot be written.
     """
     cells = np.stack(np.unravel_index(np.arange(np.prod(histogram.plan.shape)), histogram.plan.shape), axis=1)
     answers = histogram.boxes_from(cells.astype(np.int64), cells.astype(np.int64) + 1, estimate=estimate)

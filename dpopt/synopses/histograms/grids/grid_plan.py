@@ -119,10 +119,7 @@ class GridPlan(CountsPlan):
 def check_shape(shape: tuple[int, ...]) -> None:
     """Refuse grids that are none, or too large.
 
-    Raises
-    ------
-    PlanError
-        With the limits.
+    Raises PlanError with the limits.
     """
     if not shape or min(shape) < 1 or prod(shape) > LARGEST_GRID:
         raise PlanError(
@@ -179,14 +176,8 @@ def plan_grid(
     solver, on_solved : optional
         As of `plan_blocks`.
 
-    Raises
-    ------
-    PlanError
-        If shape, shapes or size are out of range, or the accountant has no figure for either noise.
-    WorkloadError
-        If the ranges are none of the above.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if shape, shapes or size are out of range, or the accountant has no figure for either noise;
+    WorkloadError if the ranges are none of the above; AccountingError if the budget is too small for any noise.
     """
     check_shape(shape)
     if shapes not in SHAPES:

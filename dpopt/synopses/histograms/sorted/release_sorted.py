@@ -150,13 +150,8 @@ def plan_sorted(
         How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all where that
         is more than half of them.
 
-    Raises
-    ------
-    PlanError
-        If the length is out of range or too small for the public number of edges, or the accountant has no figure for either
-        noise.
-    AccountingError
-        If the budget is too small for any noise.
+    Raises PlanError if the length is out of range or too small for the public number of edges, or the accountant has no
+    figure for either noise; AccountingError if the budget is too small for any noise.
     """
     if length is not None and not 1 <= length <= LARGEST_DOMAIN:
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")

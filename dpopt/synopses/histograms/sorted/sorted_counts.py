@@ -255,10 +255,7 @@ class SortedCountsRelease(Synopsis):
 
         `dpopt.synopses.histograms.sorted.sorted_counts.SortedEstimate` names and explains them.
 
-        Raises
-        ------
-        PlanError
-            If there is none of this name.
+        Raises PlanError if there is none of this name.
         """
         return whole_sequence(self._estimate(name), self.total)
 
@@ -298,14 +295,8 @@ class SortedCountsRelease(Synopsis):
             Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left out. The
             bound of the squared distance is that method's either way: no solver's word.
 
-        Raises
-        ------
-        WorkloadError
-            If these are no degrees.
-        PlanError
-            If there is no such estimate.
-        ProgramError
-            If the model is too large for solvers, or the solver finds no graphical sequence.
+        Raises WorkloadError if these are no degrees; PlanError if there is no such estimate; ProgramError if the model
+        is too large for solvers, or the solver finds no graphical sequence.
         """
         if self.what != DEGREES:
             raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
@@ -328,10 +319,7 @@ class SortedCountsRelease(Synopsis):
     def with_total(self, total: int) -> SortedCountsRelease:
         """Return the same with a total that is public: the number of records, or twice that of edges.
 
-        Raises
-        ------
-        WorkloadError
-            If another one is known already, or no counts within the bounds have it.
+        Raises WorkloadError if another one is known already, or no counts within the bounds have it.
         """
         if self.total not in {None, total}:
             unit, each = ("edges", 2) if self.what == DEGREES else ("records", 1)
@@ -356,10 +344,7 @@ class SortedCountsRelease(Synopsis):
     def answer(self, least: int, *, estimate: str | SortedEstimate | None = None) -> int:
         """Return how many of the counts are at least `least`, by an estimate; the default one if left out.
 
-        Raises
-        ------
-        PlanError
-            If there is no such estimate.
+        Raises PlanError if there is no such estimate.
         """
         counts = self.estimate(self.default if estimate is None else estimate)
         return int(counts.size - np.searchsorted(counts, least))
