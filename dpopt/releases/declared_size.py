@@ -30,7 +30,7 @@ class Total:
     tests : int
         Of how many such numbers this is the farthest.
     gaussian : bool
-        Discrete Gaussian noise; else sums of discrete Laplace noise, whose tails are at most those of one of them.
+        Discrete Gaussian noise; else a sum of discrete Laplace noise.
     """
 
     value: float
@@ -40,9 +40,14 @@ class Total:
     gaussian: bool = True
 
     def beyond(self, chance: float) -> float:
-        """Return the noise that is exceeded with this probability, to either side."""
-        times = float(-ndtri(chance / 2)) if self.gaussian else log(1 / chance) / sqrt(2)
-        return times * self.deviation
+        """Return what the noise exceeds with this probability at most, 1e-4 or less, to either side together.
+
+        The moment generating function of a sum of Laplace numbers is at most that of one of the same variance: 1 / (1 - u^2) at u
+        times its rate. With u = 1 - 1 / s, Chernoff's bound 2 e^(-u s) / (1 - u^2) is below `chance`.
+        """
+        log_chance = log(2 / chance)
+        s = log_chance + 1 + log(log_chance)
+        return self.deviation * (float(-ndtri(chance / 2)) if self.gaussian else s / sqrt(2))
 
 
 def combined(totals: Sequence[Total]) -> Total | None:
