@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,8 +35,8 @@ from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
-from dpopt.releases.progress import Progress, shown_progress, stage
-from dpopt.releases.readme import fallbacks_in_words
+from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
+from dpopt.releases.readme import fallbacks_in_words, warnings_in_words
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -145,21 +144,15 @@ def release(
         check(begun)
     own = chosen.algorithm.own_solver
     made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
-    return _warned_of_fallbacks(made, folder, progress)
+    return _warned(made, folder, progress)
 
 
-def _warned_of_fallbacks(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
-    """Warn of a solver that failed within the run; what is paid for is on file by then, or else outlives `-W error`."""
-    for said in fallbacks_in_words(made.statement):
-        what = AccuracyWarning(f"{said} Give it more --seconds, or use the local search")
-        try:
-            progress.warning(what)
-        except AccuracyWarning:
-            if folder is not None:
-                raise
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", AccuracyWarning)
-                progress.warning(what)
+def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
+    """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
+    failed = fallbacks_in_words(made.statement)
+    for said in warnings_in_words(made.statement):
+        advice = " Give it more --seconds, or use the local search" if said in failed else ""
+        warn_of_paid(AccuracyWarning(said + advice), progress, kept=folder is not None)
     return made
 
 
@@ -265,7 +258,7 @@ def resume(
             _note(note_on_memory(needed, available_memory()), progress)
     check = partial(_check_job, engine=engine, progress=progress)
     made = resume_run(folder, dataset, job, check=check, progress=progress, account=account, solver=solver)
-    return _warned_of_fallbacks(made, folder, progress)
+    return _warned(made, folder, progress)
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import BEYOND, COMPARED, columns_of, costs
 from dpopt.accounting.budget import DEFAULT_DELTA, RECORD, Budget
@@ -17,6 +18,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
+from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
+from dpopt.releases.declared_size import contradiction
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
 from dpopt.releases.readme import declared_in_words
 from dpopt.releases.records import SyntheticRecords
@@ -42,6 +45,10 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     """Return the contents of release.json."""
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
+    accuracy |= {**sections.pop("accuracy", {}), **_two_way(job, outcome)}
+    privacy = privacy_statement(plan, outcome.ledger)
+    if (wrong := contradiction(privacy, outcome.totals)) is not None:
+        accuracy = _with_size(accuracy, wrong, job, outcome)
     # From the job's statement and not from the ledger: that of a replay is paid from nowhere.
     repairs = job.statement.get("reading", {}).get("on_invalid", "error")
     repaired = {} if repairs == "error" or job.schema.is_binary else {"on_invalid": repairs}
@@ -51,8 +58,8 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "algorithm": plan.algorithm,
         "chosen": job.statement.get("chosen"),
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
-        "privacy": {**privacy_statement(plan, outcome.ledger), **paid},
-        "accuracy": {**accuracy, **sections.pop("accuracy", {}), **_two_way(job, outcome)},
+        "privacy": {**privacy, **paid},
+        "accuracy": accuracy,
         "records": None
         if outcome.records is None
         else _records(job, outcome.records, outcome.rows, output, sections),
@@ -68,6 +75,44 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         "plan": plan.to_json(),
         "versions": job.statement.get("versions"),
     }
+
+
+def _with_size(accuracy: dict[str, Any], wrong: dict[str, Any], job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return accuracy with a contradicted number of records as "size", and its part of the errors; no proven error holds.
+
+    Of n records for n0, shares are n / n0 times as far as they should be from 0, or in records, whose sums are right, from even
+    ones: answers a for which even ones are u are off by about |1 - n0 / n| |a - u|.
+    """
+    answers, workload = outcome.answers, job.workload
+    marginals, sizes = workload.marginals, job.schema.sizes
+    if outcome.records is not None:
+        answers = workload_answers(job, outcome.records if outcome.rows is None else outcome.rows.records)
+        even = (
+            UniformAnswers().on(marginals, sizes) if marginals else uniform_answers(workload.clauses, sizes)
+        )
+        answers = answers - even
+    far = np.abs((1 - wrong["declared"] / max(wrong["records"], 1)) * np.asarray(answers))
+    mean = float(far.mean())
+    errors = {"max_error": float(far.max()), "mean_error": mean, "low": mean, "high": mean}
+    errors["distance"] = mean * len(workload) / 2 / (len(marginals) if marginals else 1)
+    found = {**accuracy, "proven": None, "size": wrong}
+    found.pop("two_way", None)
+    for which in ("predicted", "expected"):
+        if accuracy.get(which):
+            own = {
+                name: value for name, value in accuracy[which].items() if name in errors and value is not None
+            }
+            own = {name: float(f"{min(1.0, value + errors[name]):.6g}") for name, value in own.items()}
+            found[which] = {**accuracy[which], **own}
+    return found
+
+
+def workload_answers(job: Job, written: SyntheticRecords) -> NDArray[np.float64]:
+    """Return the share of synthetic records for every base query of the workload, (m,)."""
+    from dpopt.queries.counting.kernels import shares_on_records
+
+    weights = written.multiplicity.astype(np.float64)
+    return shares_on_records(job.workload.queries, written.held, job.schema.sizes, weights)
 
 
 def _two_way(job: Job, outcome: Outcome) -> dict[str, Any]:

@@ -477,7 +477,8 @@ def size_note(plan: Plan) -> str | DpoptWarning | None:
         return AccuracyWarning(declared_rows(plan.size, plan.budget.rows_per_person))
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        "records, answers are off by up to x %, which predicted errors leave out"
+        "records, answers are off by up to x %, which predicted errors leave out. After this plan's run a wrong n0 "
+        f"{plan.finds_wrong_size}"
     )
 
 

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
-from dpopt.algorithms.statement import release_statement, said_of
+from dpopt.algorithms.statement import release_statement, said_of, workload_answers
 from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
+from dpopt.releases.declared_size import contradiction_in_brief
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
@@ -112,7 +113,8 @@ class SyntheticRelease(Shown):
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
         failed = [said.partition(", a short")[0].lower() for said in fallbacks_in_words(self.statement)]
-        said = [*error, *failed, *said_of(self.statement["privacy"])]
+        wrong = contradiction_in_brief(accuracy.get("size"))
+        said = [*error, *failed, *wrong, *said_of(self.statement["privacy"])]
         return [self.job.plan.algorithm, f"{rows}{held}", *said]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
@@ -288,17 +290,7 @@ class SyntheticRelease(Shown):
 
     def answers(self) -> NDArray[np.float64]:
         """Return the release's answer to every base query of the workload, (m,): the share of synthetic records."""
-        from dpopt.queries.counting.kernels import shares_on_records
-
-        if self.noisy is not None:
-            return self.noisy
-        written = self.written
-        return shares_on_records(
-            self.job.workload.queries,
-            written.held,
-            self.job.schema.sizes,
-            written.multiplicity.astype(np.float64),
-        )
+        return workload_answers(self.job, self.written) if self.noisy is None else self.noisy
 
     def best_response(self, number: int, formulation: Formulation | str = Formulation.PER_LITERAL) -> Model:
         """Return the best response of a round of DualQuery as a model, x named by attributes and values.

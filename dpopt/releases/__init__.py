@@ -14,7 +14,7 @@ In: finished records, plans as JSON. Out: files.
 | plan.py | what plans of all algorithms have in common, and checks of numbers that users give |
 | job.py | the public inputs of a run; formats and their limits |
 | run.py | the steps of a run, and what it ends with |
-| measured_size.py | the number of records, where it is measured |
+| measured_size.py, declared_size.py | the number of records: measured; declared, and held against what was released |
 | values.py, column_values.py | numbers within bins: what is measured of them, and what is drawn from that |
 | records.py | the synthetic records, as values |
 | readme.py | README.txt of a release folder; how a release is cited |

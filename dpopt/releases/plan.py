@@ -92,6 +92,11 @@ class Plan(ABC):
         """Whether answers are released, and no records."""
         return False
 
+    @property
+    def finds_wrong_size(self) -> str:
+        """Whether a wrong declared number of records is found after a run, in words that follow "a wrong n0"."""
+        return NOT_FOUND
+
     def bits_of_records(self, width: int, *, wide: bool) -> int:
         """Return how many attributes of a plain record take as much of the transcript as `width` attributes kept as bits."""
         return width
@@ -165,6 +170,9 @@ def removed(found: str, instead: str) -> PlanError:
         f"found {found}, removed from dpopt; for a new release use {instead}. A release of it stays as it is, and so "
         "does its privacy; earlier commits of version 0.1.0 read, replay and resume it"
     )
+
+
+NOT_FOUND = "is not found, unless numbers within bins show it: leave --n0 out if in doubt, and it is measured"
 
 
 def whole_number(called: str, value: object, *, least: int) -> int:

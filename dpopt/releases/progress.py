@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -73,6 +74,18 @@ class Progress:
     def end(self, stage: str) -> None:
         """Take note that a stage has ended."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - self._begun.pop(stage)
+
+
+def warn_of_paid(what: DpoptWarning, progress: Progress, *, kept: bool = False) -> None:
+    """Show a warning on a release that is paid for: unless it is `kept` on file, it outlives `-W error`."""
+    try:
+        progress.warning(what)
+    except DpoptWarning:
+        if kept:
+            raise
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DpoptWarning)
+            progress.warning(what)
 
 
 class Together(Progress):

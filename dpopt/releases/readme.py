@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from dpopt.releases.declared_size import contradiction_in_words
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.measured_size import declared_rows
 
@@ -52,7 +53,7 @@ def readme_of(statement: Mapping[str, Any]) -> str:
         *map(
             _wrapped,
             [
-                *fallbacks_in_words(statement),
+                *warnings_in_words(statement),
                 *repairs_in_words(statement),
                 *declared_in_words(statement["privacy"]),
                 *two_way_in_words(statement),
@@ -95,6 +96,12 @@ def declared_in_words(privacy: Mapping[str, Any]) -> list[str]:
     budget, size = privacy.get("budget", {}), privacy.get("public_size")
     most = budget.get("rows_per_person")
     return [] if not size or most is None or budget.get("earlier") else [f"{declared_rows(size, most)}."]
+
+
+def warnings_in_words(statement: Mapping[str, Any]) -> list[str]:
+    """Return what a reader of a release is warned of: rounds without a solver's answer, and a wrong number of records."""
+    found = statement["accuracy"].get("size")
+    return fallbacks_in_words(statement) + ([] if found is None else [contradiction_in_words(found)])
 
 
 def fallbacks_in_words(statement: Mapping[str, Any]) -> list[str]:

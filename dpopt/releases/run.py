@@ -27,6 +27,7 @@ from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_size
 from dpopt.programs.solver import Solver
+from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.progress import Figures, Progress
@@ -124,6 +125,8 @@ class Outcome:
         For each numeric column that was measured within its bins, what these hold.
     measured : callable or None
         Gives what was measured of marginals over one and two attributes, with the deviation of the noise.
+    totals : sequence of Total
+        What released values say of the number of records.
     """
 
     ledger: Ledger
@@ -134,6 +137,7 @@ class Outcome:
     values: Values = field(default_factory=dict)
     measured: Callable[[], MeasuredMarginals] | None = None
     rows: ChosenRows | None = None
+    totals: Sequence[Total] = ()
 
 
 class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere
@@ -382,8 +386,9 @@ def _with_values(
             torn.append(measurement.name)
         return found
 
-    values = measured_values(plan, job.schema, records, job.plan.size, job.plan.relation, measure)
-    return replace(outcome, values=values, sections={"values": plan.statement(torn), **outcome.sections})
+    values, totals = measured_values(plan, job.schema, records, job.plan.size, job.plan.relation, measure)
+    sections = {"values": plan.statement(torn), **outcome.sections}
+    return replace(outcome, values=values, sections=sections, totals=(*outcome.totals, *totals))
 
 
 def reservation(job: Job) -> Entry:

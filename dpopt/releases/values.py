@@ -25,6 +25,7 @@ from dpopt.files.codec import decode, encode
 from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.column_values import ColumnBlocks
+from dpopt.releases.declared_size import Total
 from dpopt.releases.records import SyntheticRecords
 from dpopt.schema.dates import cut_off
 from dpopt.schema.finer import HALVINGS, dividable, finer, limits, orders
@@ -166,8 +167,10 @@ def measured_values(
     size: int,
     relation: NeighbouringRelation,
     measure: Measure,
-) -> Values:
-    """Measure numbers within bins, round by round; all that is asked depends on released values alone.
+) -> tuple[Values, list[Total]]:
+    """Measure numbers within bins, round by round; return what they hold, and what the first round says of all records.
+
+    All that is asked depends on released values alone.
 
     Parameters
     ----------
@@ -184,7 +187,7 @@ def measured_values(
         codes = held[:, schema.names.index(attribute.name)]
         counts = np.bincount(codes, weights=shares, minlength=attribute.size).astype(np.float64)
         columns.append(ColumnBlocks.of(attribute, counts[: len(attribute.edges) - 1]))
-    noise_variance = 1.0 if plan.gaussian else 2.0
+    noise_variance, totals = 1.0 if plan.gaussian else 2.0, list[Total]()
     for number, (scale, charge) in enumerate(zip(plan.scales, plan.charges(relation), strict=True), start=1):
         halves = [column.halves(sqrt(noise_variance) * scale) for column in columns]
         measurement = _measurement(plan, number, columns, halves)
@@ -194,10 +197,18 @@ def measured_values(
         ends = np.cumsum([2 * chosen.size for chosen, _ in halves])[:-1]
         for place, part in enumerate(np.split(noisy.values.astype(np.float64), ends)):
             chosen, cells = halves[place]
+            if number == 1 and chosen.size:
+                totals.append(_total(columns[place], part, sqrt(noise_variance * part.size) * scale, plan))
             columns[place] = columns[place].halved(
                 chosen, cells, part.reshape(-1, 2).T, noise_variance * scale**2
             )
-    return dict(zip(plan.columns, columns, strict=True))
+    return dict(zip(plan.columns, columns, strict=True)), totals
+
+
+def _total(column: ColumnBlocks, halves: NDArray[np.float64], deviation: float, plan: ValuesPlan) -> Total:
+    """Return what the halves of bins of a column hold together: all records, unless bins or missing values are left out."""
+    every = halves.size == 2 * column.counts.size and column.attribute.size == column.counts.size
+    return Total(float(halves.sum()), deviation, "about" if every else "at least", gaussian=plan.gaussian)
 
 
 def drawn_values(

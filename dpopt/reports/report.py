@@ -17,10 +17,10 @@ from dpopt.html_pages.page import page
 from dpopt.releases.readme import (
     citation,
     declared_in_words,
-    fallbacks_in_words,
     guarantee,
     repairs_in_words,
     two_way_in_words,
+    warnings_in_words,
 )
 from dpopt.reports.charts import percent, short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
@@ -131,7 +131,7 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
             "what": synopsis.WHAT,
             "said": repr(synopsis),
             "made_by": synopsis.MADE_BY,
-            "solved": solved,
+            "solved": [*synopsis.warnings_in_words(), *solved],
         },
         statement=None,
         filters={"percent": percent},
@@ -157,7 +157,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         citation=citation(statement),
         repairs=[
-            *fallbacks_in_words(statement),
+            *warnings_in_words(statement),
             *repairs_in_words(statement),
             *declared_in_words(statement["privacy"]),
         ],

@@ -49,7 +49,7 @@ from dpopt.releases.measured_size import (
     with_size_measured,
 )
 from dpopt.releases.plan import choice, usual_delta
-from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.synopses.solved import WithModels
@@ -617,6 +617,8 @@ class Request:
             with stage(self.stages, "planning"):
                 found = made if plan is None else plan(public.budget, public.number)
         released = measure(records, found, progress=self.stages, account=account)
+        for said in released.warnings_in_words():
+            warn_of_paid(AccuracyWarning(said), self.stages)
         if self.solver is None:
             return released
         with stage(self.stages, "solving the models"):

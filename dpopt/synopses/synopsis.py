@@ -28,6 +28,7 @@ from dpopt.html_pages.shown import Shown
 from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import as_today
+from dpopt.releases.declared_size import Total, contradiction, contradiction_in_brief, contradiction_in_words
 from dpopt.releases.folder_files import check_new, write_whole
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
@@ -99,7 +100,21 @@ class Synopsis(Shown, ABC):
         """Return what it holds, in short phrases."""
 
     def _said(self) -> list[str]:
-        return [*self._held(), *said_of(self.privacy)]
+        return [*self._held(), *contradiction_in_brief(self.contradiction), *said_of(self.privacy)]
+
+    def totals(self) -> list[Total]:
+        """Return what the noisy numbers say of the number of records; nothing where no number follows from them."""
+        return []
+
+    @property
+    def contradiction(self) -> dict[str, Any] | None:
+        """What the noisy numbers say of the number of records where they contradict the declared one; else None."""
+        return contradiction(self.privacy, self.totals())
+
+    def warnings_in_words(self) -> list[str]:
+        """Return what a reader is warned of: a wrong number of records."""
+        found = self.contradiction
+        return [] if found is None else [contradiction_in_words(found, "leave that out")]
 
     def inferences(self) -> Mapping[str, Inference]:
         """Return the estimates that are models, by name."""

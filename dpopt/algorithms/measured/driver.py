@@ -30,7 +30,7 @@ from dpopt.algorithms.measured.plan import (
     expected_errors,
     planned_queries,
 )
-from dpopt.algorithms.measured.released_marginals import counted_marginals
+from dpopt.algorithms.measured.released_marginals import counted_marginals, counted_totals
 from dpopt.algorithms.measured.residuals import play_residuals
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, ProgramError, TranscriptError
@@ -166,19 +166,21 @@ def play(
         )
     sections: dict[str, object] = {"measured": _section(plan, answered, walk.lost)}
     measured = partial(counted_marginals, answered, job)
+    totals = counted_totals(answered, job.schema.sizes)
     if fitter is None:
         if not answered:
             raise PlanError(
                 "the measurement was torn by an interruption: it stays charged, and there is nothing to release"
             )
         shares = np.concatenate([one.answers.values for one in answered]) / plan.size
-        return Outcome(walk.ledger, None, answers=shares, sections=sections, measured=measured)
+        return Outcome(walk.ledger, None, answers=shares, sections=sections, measured=measured, totals=totals)
 
     problem = fit_problem(job, answered)
     records, certificate = release_records(
         job, walk, problem, lambda: fitter.finish(problem, on_step=walk.progress.step)
     )
-    return Outcome(walk.ledger, records, sections={**sections, "certificate": certificate}, measured=measured)
+    sections |= {"certificate": certificate}
+    return Outcome(walk.ledger, records, sections=sections, measured=measured, totals=totals)
 
 
 def prepare(run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:

@@ -47,6 +47,7 @@ from dpopt.queries.residuals import (
     shapes_of,
     subsets_of,
 )
+from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.run import MeasuredMarginals
 
@@ -81,6 +82,8 @@ class Known:
         Scale of what each measured set says; 0 for others.
     limits : (A,) float64
         Largest scale that the noisy distance of a set allows; infinite where none was measured.
+    far : list of (sets, predictions, noisy distances, deviation of their noise)
+        What distances were measured, in records.
     """
 
     job: Job
@@ -93,6 +96,9 @@ class Known:
     scales: NDArray[np.float64] = field(init=False)
     limits: NDArray[np.float64] = field(init=False)
     marginals: MarginalSet = field(init=False)
+    far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(
+        default_factory=list
+    )
 
     def __post_init__(self) -> None:
         self.marginals, self.sets = sets_of(self.job.workload)
@@ -158,6 +164,7 @@ class Known:
         """Note what noisy distances say of how large residuals are."""
         places, size = self.of_order(order), self.plan.size
         sets, predicted = self.predicted(order)
+        self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         likely = likely_distances(noisy / UNIT, scale / UNIT, size)
         self.limits[places] = largest_scales(likely, sets, predicted, size)
         likely = likely_variances(likely, sets, predicted, size)
@@ -295,6 +302,48 @@ class Known:
         sets = self.sets.take(places)
         values, deviations = self._noisy(sets)
         return measured_marginals(sets, values, deviations, self.job.schema.sizes)
+
+    def totals(self) -> list[Total]:
+        """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.
+
+        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add up
+        to in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
+
+            |n - n0| >= |m - b|_1 - |m0 - b|_1 >= |m - b|_1 - |y - b|_1 - sqrt(N) |y - m0|_2,
+
+        where the noise in y lies along orthogonal directions, and its length has a deviation of at most the largest of theirs.
+        """
+        size, found = self.plan.size, []
+        values, spread = self._noisy(self.sets)
+        cells = self.sets.cells()
+        some = np.repeat(np.isfinite(spread), cells)
+        if some.any():
+            deviations = np.repeat(size * cells * spread, cells)[some]
+            least = size * (1 - np.repeat(cells, cells)[some] * values[some])
+            at = int(np.argmax((least - size) / deviations))
+            found.append(Total(float(least[at]), float(deviations[at]), "at least", int(least.size)))
+        for sets, predicted, noisy, noise in self.far:
+            values, spread = self._noisy(sets)
+            if not np.isfinite(spread).any():
+                continue
+            cells = sets.cells()
+            apart = np.add.reduceat(np.abs(size * values - predicted), sets.starts[:-1])
+            apart = noisy - apart - size * cells * spread
+            deviations = noise + np.sqrt(cells) * self._largest_noise(sets)
+            at = int(np.nanargmax(np.where(np.isfinite(spread), apart / deviations, -np.inf)))
+            found.append(Total(float(apart[at]), float(deviations[at]), "apart", 2 * len(sets)))
+        return found
+
+    def _largest_noise(self, sets: MarginalSet) -> NDArray[np.float64]:
+        """Return the largest deviation of marginals' noise along any direction, (M,), in records; inf: not all measured."""
+        own, wholes, parts = subsets_of(sets)
+        known = {self.sets.attributes_of(place): place for place in range(len(self.sets))}
+        places = np.array([known[own.attributes_of(place)] for place in range(len(own))])
+        largest = np.zeros(len(sets))
+        with np.errstate(divide="ignore"):
+            variances = own.cells() / self.precision[places]
+        np.maximum.at(largest, wholes, variances[parts])
+        return np.sqrt(largest / sets.cells())
 
     def _fitting(
         self, sets: MarginalSet, values: NDArray[np.float64], weights: NDArray[np.float64]

@@ -33,7 +33,7 @@ from dpopt.private.selections.selection import MOST_CANDIDATES, SCORES
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import LARGEST_SIZE, Plan, whole_number
+from dpopt.releases.plan import LARGEST_SIZE, NOT_FOUND, Plan, whole_number
 from dpopt.schema.domains import Domains
 
 NOISE, PROJECTION = MEASURED = (Noise.algorithm, Projection.algorithm)
@@ -263,6 +263,15 @@ class MeasuredPlan(Plan):
     def leads(self) -> bool:
         """Whether `auto` takes it where it can be had: on public tables residuals had the least mean error."""
         return bool(self.stages)
+
+    @property
+    def finds_wrong_size(self) -> str:
+        """Whether a wrong number of records is found after a run: residuals alone do not know it."""
+        if not self.stages:
+            return "is found, and warned of, where marginals are counted"
+        if any(stage.distances for stage in self.stages):
+            return "is found, and warned of, if it is far off"
+        return f"is found if it is far too small; if it is too large, it {NOT_FOUND}"
 
     @property
     def answers_only(self) -> bool:

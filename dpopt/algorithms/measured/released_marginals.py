@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.fitting import Answered
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.run import MeasuredMarginals
 
@@ -64,3 +66,20 @@ def counted_marginals(answered: Sequence[Answered], job: Job) -> MeasuredMargina
     shares = np.concatenate([(found[one][0] / found[one][1]).ravel() for one in parts]) / job.plan.size
     deviations = np.array([found[one][1] ** -0.5 for one in parts]) / job.plan.size
     return measured_marginals(MarginalSet(domains, rows), shares, deviations, job.schema.sizes)
+
+
+def counted_totals(answered: Sequence[Answered], sizes: NDArray[np.integer]) -> list[Total]:
+    """Return what counts say of the number of records: the cells of a marginal hold all of them, no query more than all."""
+    found = []
+    for one in answered:
+        values, gaussian = one.answers.values.astype(np.float64), "Gaussian" in one.answers.noise
+        deviation = one.answers.scale * (1 if gaussian else sqrt(2))
+        queries = one.queries
+        if isinstance(queries, MarginalSet) and (queries.domains.counts == sizes).all():
+            # Each marginal's total has a variance in proportion to its cells.
+            precisions = 1 / queries.cells()
+            value = float(precisions @ np.add.reduceat(values, queries.starts[:-1]) / precisions.sum())
+            found.append(Total(value, deviation / sqrt(precisions.sum()), gaussian=gaussian))
+        else:
+            found.append(Total(float(values.max()), deviation, "at least", values.size, gaussian))
+    return found

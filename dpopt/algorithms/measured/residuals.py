@@ -68,6 +68,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
         records,
         sections={"measured": measured, "certificate": certificate, "accuracy": accuracy},
         measured=known.measured,
+        totals=known.totals(),
     )
 
 

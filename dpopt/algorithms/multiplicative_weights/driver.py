@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.fitting import record_problem
+from dpopt.algorithms.measured.fitting import Answered, record_problem
 from dpopt.algorithms.measured.plan import expected_errors
+from dpopt.algorithms.measured.released_marginals import counted_totals
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits, universe_of
 from dpopt.algorithms.multiplicative_weights.planning import proven_of_records
@@ -240,9 +241,15 @@ def play(job: Job, walk: Walk[MultiplicativeCurator], prepared: Learner | None) 
         "largest_difference_to_measured": float(differences.max(initial=0.0)),
         "mean_difference_to_measured": float(differences.mean()) if differences.size else 0.0,
     }
-    return Outcome(
-        walk.ledger, records, sections={"multiplicative_weights": section, "accuracy": {"proven": proven}}
-    )
+    sections = {"multiplicative_weights": section, "accuracy": {"proven": proven}}
+    totals = counted_totals(_answered(plan, job.workload, played), job.schema.sizes)
+    return Outcome(walk.ledger, records, sections=sections, totals=totals)
+
+
+def _answered(plan: MultiplicativePlan, workload: Workload, played: Played) -> list[Answered]:
+    """Return what was measured, in order."""
+    queries = _marginals(plan, workload) or workload.clauses
+    return [Answered(queries.take([number]), values) for number, values in played.learnt]
 
 
 def _checked(entry: Entry, played: Played) -> Entry:

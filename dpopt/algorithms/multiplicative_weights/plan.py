@@ -30,7 +30,7 @@ from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Plan, is_positive, whole_number
+from dpopt.releases.plan import NOT_FOUND, Plan, is_positive, whole_number
 from dpopt.releases.public_population.population import mentioned_attributes
 from dpopt.schema.schema import Schema
 
@@ -201,6 +201,11 @@ class MultiplicativePlan(Plan):
     def noise(self) -> str:
         """What the distribution of the noise is called in transcripts."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
+
+    @property
+    def finds_wrong_size(self) -> str:
+        """Whether a wrong number of records is found after a run: marginals are measured whole."""
+        return "is found, and warned of" if self.select == MARGINALS else NOT_FOUND
 
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""

@@ -252,6 +252,7 @@ def report_release(
     Without `details` a delta is left out, which the sentence on tests takes into account.
     """
     from dpopt.accounting.budget import RECORD, protection
+    from dpopt.releases.declared_size import is_declared
     from dpopt.releases.readme import README, repairs_in_words, two_way_in_words
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
@@ -273,7 +274,11 @@ def report_release(
             "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
         )
     report_accuracy(
-        statement["accuracy"], privacy["public_size"], statement["workload"]["queries"], details=details
+        statement["accuracy"],
+        privacy["public_size"],
+        statement["workload"]["queries"],
+        details=details,
+        declared=is_declared(privacy),
     )
     for sentence in (*two_way_in_words(statement), *repairs_in_words(statement)):
         out.print(f"note:       {sentence}")
@@ -289,12 +294,26 @@ def report_release(
 
 
 def report_accuracy(
-    accuracy: Mapping[str, Any], size: int, queries: int, like: float | None = None, *, details: bool = False
+    accuracy: Mapping[str, Any],
+    size: int,
+    queries: int,
+    like: float | None = None,
+    *,
+    details: bool = False,
+    declared: bool = False,
 ) -> None:
     """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
 
-    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too.
+    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too. Where the
+    number was `declared`, the line says so.
     """
+    trusted = (
+        ""
+        if not declared
+        else ", n0 taken as right"
+        if accuracy.get("size") is None
+        else ", with the error of n0"
+    )
     for which, how in (("expected", "judged by the release itself"), ("predicted", "tried on public data")):
         if (errors := accuracy.get(which)) is not None:
             mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
@@ -304,7 +323,7 @@ def report_accuracy(
             alike = "" if like is None else f"; as in a random sample of {like:,.0f} records"
             console().print(
                 f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} counts "
-                f"it is made for{between} ({how}{alike})"
+                f"it is made for{between} ({how}{trusted}{alike})"
             )
             if details:
                 between = "" if low is None else f", {low:.2g} to {high:.2g}"

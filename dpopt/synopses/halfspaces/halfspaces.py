@@ -18,6 +18,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.files.reading import read_text
 from dpopt.queries.halfspaces.halfspaces import unit_queries, unit_query
+from dpopt.releases.declared_size import Total
 from dpopt.releases.plan import choice
 from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
@@ -106,6 +107,11 @@ class Halfspaces(PlannedSynopsis):
         if self.plan.relation is NeighbouringRelation.REPLACE_ONE:
             return float(self.plan.size)
         return float(self.noisy[0][0])
+
+    def totals(self) -> list[Total]:
+        """Return the noisy number of records."""
+        noise = self.plan.records_scale * (1.0 if self.plan.gaussian else 2.0**0.5)
+        return [Total(self.records, noise, gaussian=self.plan.gaussian)] if noise else []
 
     @cached_property
     def signed_sums(self) -> NDArray[np.float64]:

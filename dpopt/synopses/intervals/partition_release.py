@@ -18,6 +18,7 @@ from dpopt.files.codec import chosen
 from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.bins import Bins, names_of
 from dpopt.queries.ranges.grids import sides_of
+from dpopt.releases.declared_size import Total
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.histogram import CONFIDENCE
@@ -118,6 +119,14 @@ class PartitionRelease(PlannedSynopsis):
     def total(self) -> float:
         """The estimate of the number of records."""
         return float(self.weights.sum())
+
+    def totals(self) -> list[Total]:
+        """Return what each measured level, whose boxes hold all records, says of their number."""
+        noise = [scale * (1.0 if self.plan.gaussian else 2.0**0.5) for scale in self.plan.mass_scales]
+        return [
+            Total(float(values.sum()), one * values.size**0.5, gaussian=self.plan.gaussian)
+            for values, one in zip(self.noisy, noise, strict=True)
+        ]
 
     def answer(self, text: str, *, confidence: float = CONFIDENCE) -> PartitionAnswer:
         """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).

@@ -25,6 +25,7 @@ from dpopt.models.polynomials.answer_polynomial import (
 )
 from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Capability, Solver
+from dpopt.releases.declared_size import Total
 from dpopt.synopses.summaries.budget_spread import answers_tried
 from dpopt.synopses.summaries.consistent_interval import (
     SOLVER,
@@ -137,6 +138,27 @@ class Summary(PlannedSynopsis):
     def _held(self) -> list[str]:
         groups = self.plan.literals.groups
         return [f"{len(groups.sizes)} columns", f"{groups.literals} literals", f"k={self.plan.width}"]
+
+    def totals(self) -> list[Total]:
+        """Return what counts say of the number of records: a column's values hold all of them, no conjunction more than all."""
+        plan, codes = self.plan, self.plan.literals.codes
+        whole = [
+            len(own) == one.size for own, one in zip(codes, plan.literals.schema.attributes, strict=True)
+        ]
+        found = []
+        for size, counts, noise in zip(
+            plan.sizes, self.noisy, plan.deviations[np.array(plan.sizes) - 1], strict=True
+        ):
+            found.append(Total(float(counts.max()), float(noise), "at least", counts.size, plan.gaussian))
+            if size == 1 and any(whole):
+                own = np.repeat(whole, plan.literals.groups.sizes)
+                # Each column's total has a variance in proportion to its values; their plain mean is good enough.
+                number = sum(whole)
+                total = float(counts[own].sum()) / number
+                found.append(
+                    Total(total, float(noise) * float(own.sum()) ** 0.5 / number, gaussian=plan.gaussian)
+                )
+        return found
 
     def answer(
         self,
