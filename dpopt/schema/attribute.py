@@ -21,6 +21,7 @@ from dpopt.schema.dates import (
     date_pattern,
     date_text,
     forms_of,
+    has_years,
 )
 
 Value = str | int | float | bool
@@ -102,8 +103,8 @@ class Attribute:
     (3, '[18, 65)')
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
-    >>> age.decoded(), age.number_text(18.0), age.measured, age.duration
-    ((9, 41, 92), '18', 'age', None)
+    >>> age.decoded(), age.number_text(18.0), age.measured, age.duration, age.quantity
+    ((9, 41, 92), '18', 'age', None, 'numbers')
     """
 
     name: str
@@ -249,6 +250,13 @@ class Attribute:
     def duration(self) -> str | None:
         """The unit of durations; None of any other attribute."""
         return self.unit if self.after is None else None
+
+    @property
+    def quantity(self) -> str:
+        """What its numbers are: dates, times of day, durations of a unit, or numbers, which lengths are too."""
+        if self.date_format is not None:
+            return "dates" if has_years(self.date_format) else "times of day"
+        return "numbers" if self.duration is None else f"durations in {self.duration}"
 
     @property
     def measured(self) -> str:

@@ -37,7 +37,8 @@ def draft_lengths(
     ordered = sorted(names, key=lambda name: float(np.nanmean(seconds[name])))
     drafted, proposed = {}, []
     for place, second in enumerate(ordered):
-        before = [name for name in reversed(ordered[:place]) if _in_order(seconds[name], seconds[second])]
+        alike = [name for name in reversed(ordered[:place]) if dates[name].quantity == dates[second].quantity]
+        before = [name for name in alike if _in_order(seconds[name], seconds[second])]
         near = [
             name for name in before if _are_near(seconds[name], seconds[second], dates[name], dates[second])
         ]

@@ -279,7 +279,8 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
             names, rows = {whole.name, first.name, last.name}, np.isfinite(since + until + total)
             few = min(((part != 0) & rows).sum() for part in (since, until)) < _CASES / step
             unlike = np.abs(since + until - total) > _PRECISION * (1 + np.abs(total))
-            if few or of_whole != unit or len(names - changed) < 3 or unlike.any():
+            kinds = {one.one.duration for one in (whole, first, last)} - {None, unit}
+            if few or kinds or of_whole != unit or len(names - changed) < 3 or unlike.any():
                 continue
             name, of_first, of_last = (shown(one.name) for one in (whole, first, last))
             says = f"{name} is {of_first} + {of_last}"
@@ -304,6 +305,7 @@ def _orders(every: Sequence[_Column], mapped: list[set[str]], step: int) -> list
         (low, lows, words), (high, highs, others) = columns[less], columns[more]
         units, alike = {low.one.unit, high.one.unit}, low.one.kind == high.one.kind and bool(words & others)
         related = alike or (None in units and len(units) > 1)
+        related = related and (low.one.duration == high.one.duration or bool(low.one.after or high.one.after))
         if not related or {low.name, high.name} in mapped or (sample[less] > sample[more]).any():
             continue
         apart = sample[less] - sample[more][np.argsort(np.arange(sample[more].size) * _GOLDEN % 1)]
