@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
-from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time
+from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
 from dpopt.schema.lengths import add_lengths, as_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 

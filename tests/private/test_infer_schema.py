@@ -246,8 +246,9 @@ def test_a_second_mark_among_texts_stays_a_value() -> None:
     assert (attribute.values, attribute.missing) == (("?", "a"), "")
 
 
-def test_several_marks_among_numbers_leave_the_column_out() -> None:
-    assert "several marks of missing values ('?' and 'NA')" in reason_of(["1", "?", "NA"])
+def test_several_marks_among_numbers_are_all_missing() -> None:
+    attribute = attribute_of(["1", "?", "NA"])
+    assert (attribute.values, attribute.missing_texts) == ((1,), ("?", "NA"))
 
 
 def test_many_whole_numbers_become_bins_with_whole_edges() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,9 @@ from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, n
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TOKENS_AMONG_NUMBERS = ("?", "NA", "N", "N/A", "NULL", "null", "None", "none", "#N/A", "-", ".")
+Missing: TypeAlias = Any  # a text, several in a list, or None
+_TOKENS_AMONG_NUMBERS = "? na n n/a #n/a #na <na> n.a. n.a na. nan nat null nil none missing unknown k.a. - -- --- . .. * \u2013 \u2014"
+"""Texts in small letters that mark missing values among numbers and dates."""
 _TOKENS_AMONG_TEXTS = ("?", "NA")
 _ANSWERS = (
     "no/yes n/y f/t false/true nein/ja nee/ja n/j non/oui n/o no/si no/sí não/sim nie/tak nej/ja off/on 0/1"
@@ -169,10 +172,9 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     import pyarrow.compute as pc
 
     texts = as_text(column.values)
-    tokens = pc.is_in(texts, value_set=_tokens()).to_numpy(zero_copy_only=False)
+    tokens = pc.is_in(pc.utf8_lower(texts), value_set=_tokens()).to_numpy(zero_copy_only=False)
     numbers, readable = parse_numbers(texts, limits.decimal)
     absent = tokens | (readable & np.isnan(numbers))
-    present = [text for place in np.flatnonzero(tokens) if (text := texts[int(place)].as_py())]
     zeros = has_leading_zero(texts)
     known = texts.filter(pa.array(~absent)) if absent.any() else texts
     numeric = readable[~absent].any() and readable[~absent].all() and not zeros[~absent].any()
@@ -180,13 +182,12 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     numeric = numeric and not postal
     dated = None if absent.all() or postal else date_form(known)
     if dated is not None or numeric:
-        if len(present) > 1:
-            named = " and ".join(map(shown, present))
-            what = "numbers" if dated is None else "dates"
-            return _left_out(
-                f"it holds {what} and several marks of missing values ({named}); use one mark in the table"
-            )
-        missing = present[0] if present else "" if absent.any() or column.missing_rows else None
+        marks = np.flatnonzero(
+            absent & ~readable if dated is None else absent
+        )  # NaN is a number, and no date
+        marks = marks[np.argsort(-column.counts[marks], kind="stable")]  # the most frequent one is written
+        missing: Missing = [text for text in texts.take(marks).to_pylist() if text]
+        missing = missing or ("" if absent.any() or column.missing_rows else None)
         if dated is None:
             return _numeric(column, numbers[~absent], column.counts[~absent], missing, limits)
         return _dates(column, dated.form, dated.other, dated.seconds, missing, limits)
@@ -197,7 +198,11 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     if share >= _IDENTIFIER_SHARE and not leading and not postal and not guess.person:
         strange = texts.filter(pa.array(~readable & ~absent))
         if len(strange):
-            note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(strange[0].as_py())}; correct the table"
+            some = strange.to_pylist()
+            note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(some[0])}; correct the table"
+            if len(some) <= _LISTED:
+                listed = json.dumps(some, ensure_ascii=False)
+                note += f', or if they stand for no value declare "type": "numeric" with "edges" and "missing": {listed}'
             return Guess(guess.attribute, guess.why, (*guess.check, note), guess.codes)
     return guess
 
@@ -207,7 +212,7 @@ def _dates(
     form: str,
     other: str | None,
     seconds: NDArray[np.float64],
-    missing: str | None,
+    missing: Missing,
     limits: Limits,
 ) -> Guess:
     if column.typed and not (seconds % 86400).any():
@@ -239,7 +244,7 @@ def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Gue
     attribute = Attribute(
         column.name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing, unit=unit, decimals=decimals
     )  # fmt: skip
-    check = _of_numbers(column, values, column.counts, shaped, integer=integer)
+    check = _of_numbers(column, values, column.counts, shaped, missing, integer=integer)
     why = f"durations, in {unit}: {_shape_in_words(values, column.counts, shaped, integer=integer)}"
     return Guess(attribute, why, tuple(check), f"{_bins_in_words(shaped)} of {unit}")
 
@@ -252,11 +257,11 @@ def _in_words(form: str) -> str:
 
 
 def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, leading: bool) -> Guess:
-    if column.missing_rows or "" in texts:
-        missing: str | None = ""
-    else:
-        is_code = len(texts) > 3 and all(map(_CODE_OF_TWO.fullmatch, texts))  # such as AF, EU, NA
-        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts and not is_code), None)
+    known = [text for text in texts if text]
+    is_code = len(known) > 3 and all(map(_CODE_OF_TWO.fullmatch, known))  # such as AF, EU, NA
+    tokens = [token for token in _TOKENS_AMONG_TEXTS if token in texts]
+    absent = [""] if column.missing_rows or "" in texts else [] if is_code else tokens[:1]
+    missing = next(iter(absent), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
         return _left_out(f"it holds nothing but {shown(missing)}" if missing else "it holds no value at all")
@@ -279,9 +284,11 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     why = "leading zeros: codes, and no numbers" if leading else "few different texts"
     attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
     guess = _of_values(attribute, why, counts, column.labels)
-    if "NA" not in values:
+    if not (left := [token for token in tokens if token in values]):
         return guess
-    note = "'NA' looks like the other codes and is a value; if it stands for no value, declare it under 'missing'"
+    is_value = " looks like the other codes and is a value" if is_code else " is a value"
+    note = f'{" and ".join(map(shown, left))}{is_value}; if it stands for no value, leave it out of "values" and write'
+    note += f' "missing": {json.dumps([*absent, *left])}'
     return replace(guess, check=(note, *guess.check))
 
 
@@ -358,7 +365,7 @@ def _tokens() -> pa.Array:
     """Return the texts that mark missing values among numbers and dates."""
     import pyarrow as pa
 
-    return pa.array(["", *_TOKENS_AMONG_NUMBERS])
+    return pa.array(["", *_TOKENS_AMONG_NUMBERS.split()])
 
 
 def _postal_digits(name: str, texts: list[str]) -> int:
@@ -417,7 +424,7 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
     column: ColumnValues,
     numbers: NDArray[np.float64],
     counts: NDArray[np.int64],
-    missing: str | None,
+    missing: Missing,
     limits: Limits,
 ) -> Guess:
     import pyarrow as pa
@@ -480,7 +487,7 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
         missing=missing,
         decimals=None if integer else _decimals(values),
     )
-    check += _of_numbers(column, values, rows, shaped, integer=integer)
+    check += _of_numbers(column, values, rows, shaped, missing, integer=integer)
     return Guess(
         attribute,
         _shape_in_words(values, rows, shaped, integer=integer),
@@ -530,11 +537,13 @@ def _of_numbers(
     values: NDArray[np.float64],
     rows: NDArray[np.int64],
     shaped: Shaped,
+    missing: Missing,
     *,
     integer: bool,
 ) -> list[str]:
     """Return what the numbers of a column in bins give reason to check."""
     check, total = [], rows.sum()
+    known = [text for text in ([missing] if isinstance(missing, str) else missing or ()) if text]
     if integer and (_CODE_NAME.search(column.name) or _scattered(values, rows)):
         check.append(
             'if these are codes, bins mean nothing: list them as "values", or group them by a "prefix"'
@@ -561,7 +570,7 @@ def _of_numbers(
             )
             check.append(
                 f"{mark} in {counted(int(number), 'row')} stands apart: if it marks missing values, write "
-                f'"missing": "{mark}" and {edges}'
+                f'"missing": {json.dumps([*known, mark] if known else mark, ensure_ascii=False)} and {edges}'
             )
     unlike = [f"{code} = {label}" for code, label in column.labels.items()]
     if unlike:

@@ -71,10 +71,10 @@ def _length(
     integer, found = unit == finest, length(since, until, form, unit)
     values, rows = np.unique(found[~np.isnan(found)], return_counts=True)
     edges = readable_edges(values, rows.astype(np.int64), bins, integer=integer).edges
-    missing = first.missing if second.missing is None else second.missing
+    missing = second.missing_texts or first.missing_texts[:1]
     made = Attribute(
-        second.name, second.kind, edges=(0.0, *(edge for edge in edges[1:] if edge > 0)), integer=integer, missing=missing,
-        after=first.name, unit=unit,
+        second.name, second.kind, edges=(0.0, *(edge for edge in edges[1:] if edge > 0)), integer=integer,
+        missing=next(iter(missing), None), also_missing=missing[1:], after=first.name, unit=unit,
     )  # fmt: skip
     ends = " to ".join(f"{values[place]:g}" for place in (0, -1))
     return made, f"{unit} after {shown(first.name)}, {ends}"

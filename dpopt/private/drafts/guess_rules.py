@@ -96,8 +96,10 @@ class _Column:
         if self.one.kind is AttributeKind.NUMERIC:
             return self.one
         values = sorted(map(float, self.one.values))
-        edges, missing = (*values, values[-1] + 1), self.one.missing
-        return Attribute(self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=missing)
+        edges, texts = (*values, values[-1] + 1), self.one.missing_texts
+        return Attribute(
+            self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=self.one.missing, also_missing=texts[1:]
+        )  # fmt: skip
 
     def as_bins(self) -> _Changes:
         return {} if self.bins is self.one else {self.name: attribute_to_json(self.bins)}
@@ -287,10 +289,12 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
             if unit:
                 says = f"{of_last} is {name} less {of_first} in {unit}"
             says += f" in all {rows.sum():,} rows: declare {name} as a length after {of_first}, and leave {of_last} out"
-            changes, missing = _Changes({last.name: None}), [one.one.missing for one in (whole, first, last)]
+            changes, missing = _Changes({last.name: None}), dict[str, None]()
+            for one_of in (whole, first, last):
+                missing |= dict.fromkeys(one_of.one.missing_texts)
             if unit is None or (whole.one.after, whole.one.unit) != (first.name, unit):
                 after = {"name": whole.name, "after": first.name, "unit": unit, "representatives": ()}
-                after["missing"] = next((text for text in missing if text is not None), None)
+                after |= {"missing": next(iter(missing), None), "also_missing": tuple(missing)[1:]}
                 changes |= first.as_bins() | {whole.name: attribute_to_json(replace(last.bins, **after))}
             changed |= changes.keys()
             made.append(Proposal(says, (), changes))

@@ -436,7 +436,7 @@ def _notes_on(source: TableSource) -> list[str]:
 
 
 def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
-    absent = {"", None if guess.attribute is None else guess.attribute.missing}
+    absent = {"", *(() if guess.attribute is None else guess.attribute.missing_texts)}
     order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
     values = [value for place in order if (value := str(column.values[int(place)].as_py())) not in absent]
     marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)

@@ -97,8 +97,8 @@ class Columns:
         if attribute.kind is AttributeKind.BOOLEAN:  # however the two are written in the table
             for code, value in enumerate((False, True)):
                 known.setdefault(_key(value), code)
-        if attribute.missing is not None and attribute.missing_code is not None:
-            known[_key(None)] = known[_key(attribute.missing)] = attribute.missing_code
+        if attribute.missing_code is not None:
+            known |= {_key(text): attribute.missing_code for text in (None, *attribute.missing_texts)}
         return known
 
 

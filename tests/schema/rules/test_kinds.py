@@ -66,7 +66,8 @@ def test_a_number_beside_a_length_and_a_duration_is_still_another_kind() -> None
         rule = {"compare": [[[1, one] for one in terms], "<=", 9]}
         return Schema.from_json({"dpopt_schema": 1, "attributes": columns, "rules": [rule]})
 
-    assert schema("end", "a").rules and schema("end", "b").rules
+    assert schema("end", "a").rules
+    assert schema("end", "b").rules
     with pytest.raises(SchemaError, match="of one kind"):
         schema("end", "a", "b")
 
@@ -95,7 +96,8 @@ def test_a_draft_proposes_and_notes_nothing_across_kinds() -> None:
     kinds = {one.name: one.quantity for one in draft.schema.attributes}
     assert set(kinds.values()) == {"dates", "times of day", "durations in minutes", "numbers"}
     ordered = [rule["ordered"] for rule in draft.rules if "ordered" in rule]
-    assert ["arrived", "left"] in ordered and ["booked", "came"] in ordered
+    assert ["arrived", "left"] in ordered
+    assert ["booked", "came"] in ordered
     assert all(len({kinds[name] for name in names}) == 1 for names in ordered)  # type: ignore[union-attr]
     (note,) = (one for one in draft.notes if one.startswith("differences"))
     assert note.startswith("differences between 'came', 'booked' and between 'arrived', 'left', such")
