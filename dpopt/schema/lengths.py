@@ -85,9 +85,8 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
                 problem = (
                     f"sums with {first.name!r} would reach from {low:g} to {high:g}; declare smaller edges"
                 )
-            for text in one.missing_texts:
-                if problem is None and low <= _number(text, form) <= high:
-                    problem = f"the missing text {text!r} is also a sum with {first.name!r}; use another text"
+            elif sums := [text for text in one.missing_texts if low <= _number(text, form) <= high]:
+                problem = f"the missing text {sums[0]!r} is also a sum with {first.name!r}; use another text"
         if problem is not None:
             raise SchemaError(f"attribute {one.name!r}: {problem}")
 

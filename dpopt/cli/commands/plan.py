@@ -82,7 +82,7 @@ def plan(
             raise PlanError("--error needs --workload and --n")
         if unit.rows_per_person is not None:
             raise PlanError(
-                "--error shows the paper's parameters, which are for single records; leave --rows-per-person out"
+                "--error shows the paper's parameters, which are for single records; leave --person and --rows-per-person out"
             )
         if terms.rho is not None:
             raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")

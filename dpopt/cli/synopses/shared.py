@@ -51,18 +51,16 @@ _Released = TypeVar("_Released", bound="Synopsis")
 
 
 @dataclass(frozen=True)
-class PlanOptions(options.SpendingOptions):
+class PlanOptions(options.UnitOptions, options.SpendingOptions):
     """What every plan takes: the budget, and for whom it holds."""
 
-    rows_per_person: options.RowsPerPersonOption = None
     accept_draft: AcceptDraftOption = False
 
     def request(self) -> Request:
         """Return what is asked."""
         from dpopt.synopses.release import Request
 
-        reading = options.UnitOptions(self.rows_per_person).reading()
-        return Request(**spending(self), reading=reading, accept_draft=self.accept_draft)
+        return Request(**spending(self), reading=self.reading(), accept_draft=self.accept_draft)
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from dpopt.errors import counted
 from dpopt.private.drafts.edges import Shaped, readable_edges
 from dpopt.private.drafts.guess_dates import date_edges, date_form
+from dpopt.private.readers.arrow_types import parse_durations
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, date_text, forms_of
-from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
+from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, date_text, forms_of, has_years
+from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, attribute_to_json, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +83,7 @@ _MANY, _ROWS_OF_A_NUMBER = (
 )  # numbers, and rows of each on average, at most, if a name says number and not of whom
 _NAMED = (
     "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them: use "
-    "--person NAME --rows-per-person K"
+    "--person NAME and --rows-per-person K"
 )
 _MOST_DECIMALS = 6
 _LONGEST_DURATION = 3.2e20  # nanoseconds
@@ -181,16 +182,21 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     postal = _postal_digits(column.name, known.to_pylist())
     numeric = numeric and not postal
     dated = None if absent.all() or postal else date_form(known)
+    marks = np.flatnonzero(absent & ~readable if numeric and dated is None else absent)  # NaN is a number, and no date
+    marks = marks[np.argsort(-column.counts[marks], kind="stable")]  # the most frequent one is written
+    missing: Missing = [text for text in texts.take(marks).to_pylist() if text]
+    missing = missing or ("" if absent.any() or column.missing_rows else None)
+    lengths = None if absent.all() or numeric else _clocks(column, known, column.counts[~absent], missing, limits)
     if dated is not None or numeric:
-        marks = np.flatnonzero(
-            absent & ~readable if dated is None else absent
-        )  # NaN is a number, and no date
-        marks = marks[np.argsort(-column.counts[marks], kind="stable")]  # the most frequent one is written
-        missing: Missing = [text for text in texts.take(marks).to_pylist() if text]
-        missing = missing or ("" if absent.any() or column.missing_rows else None)
         if dated is None:
             return _numeric(column, numbers[~absent], column.counts[~absent], missing, limits)
-        return _dates(column, dated.form, dated.other, dated.seconds, missing, limits)
+        guess = _dates(column, dated.form, dated.other, dated.seconds, missing, limits)
+        if has_years(dated.form) or lengths is None or lengths.attribute is None:
+            return guess
+        declared = json.dumps(attribute_to_json(lengths.attribute), ensure_ascii=False)
+        return replace(guess, check=(f"if this is a length of time, declare {declared}", *guess.check))
+    if lengths is not None:  # such as 26:03:04, which is no time of day
+        return lengths
     leading = bool(zeros[~absent].any()) and bool(readable[~absent].all())
     guess = _categorical(column, texts.to_pylist(), limits, leading=leading)
     rows = int(column.counts.sum())
@@ -234,7 +240,7 @@ def _dates(
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
 
 
-def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Guess:
+def _durations(column: ColumnValues, missing: Missing, limits: Limits) -> Guess:
     values, unit = np.array(column.values.to_pylist(), dtype=np.float64), column.unit or ""
     if np.abs(values).max() * NANOSECONDS[unit] > (2**62 if unit == "nanoseconds" else _LONGEST_DURATION):
         return _left_out("it holds durations of more than 10,000 years; replace them in the table")
@@ -247,6 +253,22 @@ def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Gue
     check = _of_numbers(column, values, column.counts, shaped, missing, integer=integer)
     why = f"durations, in {unit}: {_shape_in_words(values, column.counts, shaped, integer=integer)}"
     return Guess(attribute, why, tuple(check), f"{_bins_in_words(shaped)} of {unit}")
+
+
+def _clocks(
+    column: ColumnValues, texts: pa.Array, counts: NDArray[np.int64], missing: Missing, limits: Limits
+) -> Guess | None:
+    """Return the guess of lengths of time that are written as hours, minutes and seconds; None if a text is none."""
+    import pyarrow as pa
+
+    from dpopt.private.drafts.guess_durations import in_natural_unit
+
+    found, readable = parse_durations(texts, "microseconds")
+    if not readable.all():
+        return None
+    ticks, places = np.unique(found.astype(np.int64), return_inverse=True)
+    rows = np.bincount(places, weights=counts).astype(np.int64)
+    return _durations(in_natural_unit(replace(column, values=pa.array(ticks), counts=rows), "us"), missing, limits)
 
 
 def _in_words(form: str) -> str:
@@ -356,7 +378,7 @@ def _many_texts(
     more = f"--max-values {found}" if found <= LARGEST_SIZE // 2 - 1 else "a table with groups"
     return _left_out(
         f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, "
-        f"protect them by --person NAME --rows-per-person K; else group them in the table, or allow them by {more}"
+        f"protect them by --person NAME and --rows-per-person K; else group them in the table, or allow them by {more}"
     )
 
 

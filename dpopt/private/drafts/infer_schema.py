@@ -247,7 +247,8 @@ class SchemaDraft:
         """Return the first proposals as lines for people."""
         lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:most], 1)]
         more = len(self.proposals) - len(lines)
-        return lines + [f"{counted(more, 'more proposal')} stand on the page and in the file"] * (more > 0)
+        stand = "stands" if more == 1 else "stand"
+        return lines + [f"{counted(more, 'more proposal')} {stand} on the page and in the file"] * (more > 0)
 
 
 def infer_schema(
@@ -351,7 +352,7 @@ def infer_schema(
         if (is_text or name == "trim") and getattr(how, name) not in {None, USUAL[name]}
     }
     if any(one.edges and one.date_format is None for one in attributes):
-        notes.append(f"ends of numbers: {spoken(ENDS)}.")
+        notes.append(f"ends of numbers: {ENDS}.")
     near, in_order = draft_lengths(source, attributes, bins)
     dates = {one.name: one for one in attributes if one.name in near}
     attributes = [near[one.name][0] if one.name in near else one for one in attributes]
@@ -359,9 +360,11 @@ def infer_schema(
     drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
     proposals = (*in_order, *propose(source, attributes, dates, rows))
+    gone = {name: i for i, one in enumerate(proposals, 1) for name, new in one.columns.items() if new is None}
+    reviews = [_beside_its_source(one, gone[one.name]) if one.name in gone else one for one in reviews]
     read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
-        drafted, tuple(reviews), tuple(notes), rows, source.title, tuple(read), proposals, dates
+        drafted, tuple(reviews), tuple(map(spoken, notes)), rows, source.title, tuple(read), proposals, dates
     )
 
 
@@ -450,8 +453,8 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
         ", ".join(
             value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..." for value in values[:_EXAMPLES]
         ),
-        guess.why,
-        guess.check,
+        spoken(guess.why),
+        tuple(map(spoken, guess.check)),
     )
 
 
@@ -467,6 +470,12 @@ def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnRe
             f"the end, {number_text(drafted.edges[-1])} {drafted.unit}, comes from the table: set a public one",
         ),
     )
+
+
+def _beside_its_source(column: ColumnReview, number: int) -> ColumnReview:
+    """Return the review of a column that follows from others, and that a proposal leaves out."""
+    note = f"it follows from other columns, and is counted beside them unless you accept proposal {number} or leave it out"
+    return replace(column, check=(note, *column.check))
 
 
 class _ValueCounts:

@@ -148,8 +148,8 @@ class ColumnProblems:
         remedies = {
             Problem.UNKNOWN: "correct the table, or add the value under 'values' in the schema",
             Problem.OUTSIDE: ENDS,
-            Problem.NO_NUMBER: "correct the table, or declare the text under 'missing' if it stands for no value (several as a list: "
-            '"missing": ["NA", "n/a"])',
+            Problem.NO_NUMBER: "correct the table, or declare the text under 'missing' if it stands for no value (several "
+            'as a list: "missing": ["NA", "n/a"])',
             Problem.FRACTION: "round the column, or remove 'integer' from the schema",
             Problem.MISSING: "declare the text of missing values under 'missing' in the schema (\"\" for empty cells)",
         }
