@@ -298,7 +298,9 @@ def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema
     return found_layout(table, reading)
 
 
-def _format_of(table: AnyTable | AnyBinaryTable, how: TableReading, terms: Terms, schema: Schema) -> str | None:
+def _format_of(
+    table: AnyTable | AnyBinaryTable, how: TableReading, terms: Terms, schema: Schema
+) -> str | None:
     """Return the format that is asked for, or else of files that are a table, which is read from what they hold."""
     if terms.format is not None or schema.is_binary or not isinstance(table, str | os.PathLike):
         return terms.format

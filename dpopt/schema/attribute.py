@@ -366,7 +366,9 @@ class Attribute:
         elif not self.values:
             raise self._refusal("no values are declared; list every value that can occur under 'values'")
         # -0.0 and 0.0 are one value, whatever their texts.
-        object.__setattr__(self, "values", tuple(0.0 if _is_zero(value) else value for value in self.values))
+        object.__setattr__(
+            self, "values", tuple(0.0 if repr(value) == "-0.0" else value for value in self.values)
+        )
         seen: dict[str, Value] = {}
         for value in self.values:
             if not isinstance(value, str | bool) and not is_number(value):
@@ -489,10 +491,6 @@ def is_number(found: object) -> bool:
     if isinstance(found, bool) or not isinstance(found, int | float):
         return False
     return isinstance(found, int) or math.isfinite(found)
-
-
-def _is_zero(value: object) -> bool:
-    return isinstance(value, float) and value == 0.0
 
 
 def value_text(value: Value) -> str:

@@ -76,15 +76,23 @@ class Asked:
             raise PlanError(
                 "a person is protected where both are named: the column, and the most rows of one person"
             )
-        return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows)), **repairs}
+        return {
+            "person": person,
+            "rows_per_person": int(_number("the most rows of one person", rows)),
+            **repairs,
+        }
 
     def terms(self) -> dict[str, Any]:
         """Return the terms of a plan, without epsilon.
 
         Raises PlanError with the field that is no number.
         """
-        public, guessed = (text.replace(",", "").replace(" ", "") for text in (self.n0, self.n))  # between thousands
-        found: dict[str, Any] = {"n0" if public else "n": int(_number("the number of records", public or guessed))}
+        public, guessed = (
+            text.replace(",", "").replace(" ", "") for text in (self.n0, self.n)
+        )  # between thousands
+        found: dict[str, Any] = {
+            "n0" if public else "n": int(_number("the number of records", public or guessed))
+        }
         found |= self.reading()
         if self.delta.strip():
             found["delta"] = _number("delta", self.delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +15,6 @@ from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
 from dpopt.cli.reports.reporting import reporting
 from dpopt.errors import visible
-
-if TYPE_CHECKING:
-    from dpopt.private.readers.table_reading import TableReading
 
 TimingsOption = Annotated[
     Path | None,

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import counted
 from dpopt.private.drafts.edges import Shaped, readable_edges
-from dpopt.private.drafts.guess_dates import date_edges, date_form
+from dpopt.private.drafts.guess_dates import Dated, date_edges, date_form
 from dpopt.private.readers.arrow_types import parse_durations
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Missing: TypeAlias = Any  # a text, several in a list, or None
-_TOKENS_AMONG_NUMBERS = "? na n n/a #n/a #na <na> n.a. n.a na. nan nat null nil none missing unknown k.a. - -- --- . .. * \u2013 \u2014"
+_TOKENS_AMONG_NUMBERS = (
+    "? na n n/a #n/a #na <na> n.a. n.a nan nat null nil none missing unknown k.a. - -- --- . .. * \u2013"
+)
 """Texts in small letters that mark missing values among numbers and dates."""
 _TOKENS_AMONG_TEXTS = ("?", "NA")
 _ANSWERS = (
@@ -77,10 +78,8 @@ _THING_NAME = re.compile(
     r"(^|[\W_])(invoice|order|product|item|stock|sku|school|firm|station|store|shop|count[a-z]*|unit|flight|ticket|transaction)",
     re.IGNORECASE,
 )
-_MANY, _ROWS_OF_A_NUMBER = (
-    100,
-    20,
-)  # numbers, and rows of each on average, at most, if a name says number and not of whom
+# Numbers, and rows of each on average, at most, if a name says number and not of whom.
+_MANY, _ROWS_OF_A_NUMBER = 100, 20
 _NAMED = (
     "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them: use "
     "--person NAME and --rows-per-person K"
@@ -173,7 +172,9 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     import pyarrow.compute as pc
 
     texts = as_text(column.values)
-    tokens = pc.is_in(pc.utf8_lower(texts), value_set=_tokens()).to_numpy(zero_copy_only=False)
+    tokens = pc.is_in(
+        pc.utf8_lower(texts), value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS.split()])
+    ).to_numpy(zero_copy_only=False)
     numbers, readable = parse_numbers(texts, limits.decimal)
     absent = tokens | (readable & np.isnan(numbers))
     zeros = has_leading_zero(texts)
@@ -182,15 +183,19 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     postal = _postal_digits(column.name, known.to_pylist())
     numeric = numeric and not postal
     dated = None if absent.all() or postal else date_form(known)
-    marks = np.flatnonzero(absent & ~readable if numeric and dated is None else absent)  # NaN is a number, and no date
+    marks = np.flatnonzero(
+        absent & ~readable if numeric and dated is None else absent
+    )  # NaN is a number, and no date
     marks = marks[np.argsort(-column.counts[marks], kind="stable")]  # the most frequent one is written
     missing: Missing = [text for text in texts.take(marks).to_pylist() if text]
     missing = missing or ("" if absent.any() or column.missing_rows else None)
-    lengths = None if absent.all() or numeric else _clocks(column, known, column.counts[~absent], missing, limits)
+    lengths = (
+        None if absent.all() or numeric else _clocks(column, known, column.counts[~absent], missing, limits)
+    )
     if dated is not None or numeric:
         if dated is None:
             return _numeric(column, numbers[~absent], column.counts[~absent], missing, limits)
-        guess = _dates(column, dated.form, dated.other, dated.seconds, missing, limits)
+        guess = _dates(column, dated, missing, limits)
         if has_years(dated.form) or lengths is None or lengths.attribute is None:
             return guess
         declared = json.dumps(attribute_to_json(lengths.attribute), ensure_ascii=False)
@@ -213,14 +218,8 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     return guess
 
 
-def _dates(
-    column: ColumnValues,
-    form: str,
-    other: str | None,
-    seconds: NDArray[np.float64],
-    missing: Missing,
-    limits: Limits,
-) -> Guess:
+def _dates(column: ColumnValues, dated: Dated, missing: Missing, limits: Limits) -> Guess:
+    form, other, seconds = dated.form, dated.other, dated.seconds
     if column.typed and not (seconds % 86400).any():
         form = form.split("%d", maxsplit=1)[0] + "%d"
     edges, step = date_edges(seconds, form, limits.bins)
@@ -268,7 +267,9 @@ def _clocks(
         return None
     ticks, places = np.unique(found.astype(np.int64), return_inverse=True)
     rows = np.bincount(places, weights=counts).astype(np.int64)
-    return _durations(in_natural_unit(replace(column, values=pa.array(ticks), counts=rows), "us"), missing, limits)
+    return _durations(
+        in_natural_unit(replace(column, values=pa.array(ticks), counts=rows), "us"), missing, limits
+    )
 
 
 def _in_words(form: str) -> str:
@@ -297,12 +298,8 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     pair = _truth_pair(values)
     if pair is not None:
         attribute = Attribute(column.name, AttributeKind.BOOLEAN, values=pair, missing=missing)
-        return Guess(
-            attribute,
-            f"two values that read as no and yes: {values[0]} and {values[1]}"
-            if len(values) > 1
-            else "truth",
-        )
+        both = f"two values that read as no and yes: {values[0]} and {values[-1]}"
+        return Guess(attribute, both if len(values) > 1 else "truth")
     why = "leading zeros: codes, and no numbers" if leading else "few different texts"
     attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
     guess = _of_values(attribute, why, counts, column.labels)
@@ -380,14 +377,6 @@ def _many_texts(
         f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, "
         f"protect them by --person NAME and --rows-per-person K; else group them in the table, or allow them by {more}"
     )
-
-
-@cache
-def _tokens() -> pa.Array:
-    """Return the texts that mark missing values among numbers and dates."""
-    import pyarrow as pa
-
-    return pa.array(["", *_TOKENS_AMONG_NUMBERS.split()])
 
 
 def _postal_digits(name: str, texts: list[str]) -> int:
@@ -477,11 +466,8 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
         every = sorted({*values.tolist(), *(labelled if of_labels else ())})
         wholes: tuple[Value, ...] = tuple(int(value) if value == int(value) else value for value in every)
         if not column.labels and wholes == (0, 1):
-            return Guess(
-                Attribute(name, AttributeKind.BOOLEAN, values=wholes, missing=missing),
-                "0 and 1",
-                tuple(check),
-            )
+            attribute = Attribute(name, AttributeKind.BOOLEAN, values=wholes, missing=missing)
+            return Guess(attribute, "0 and 1", tuple(check))
         attribute = Attribute(name, AttributeKind.CATEGORICAL, values=wholes, missing=missing)
         texts = {
             number_text(value): int(number)
@@ -501,21 +487,13 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
     if reason is not None:
         return _left_out(reason)
     shaped = readable_edges(values, rows, limits.bins, integer=integer)
+    digits = None if integer else _decimals(values)
     attribute = Attribute(
-        name,
-        AttributeKind.NUMERIC,
-        edges=shaped.edges,
-        integer=integer,
-        missing=missing,
-        decimals=None if integer else _decimals(values),
+        name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing, decimals=digits
     )
     check += _of_numbers(column, values, rows, shaped, missing, integer=integer)
-    return Guess(
-        attribute,
-        _shape_in_words(values, rows, shaped, integer=integer),
-        tuple(check),
-        _bins_in_words(shaped),
-    )
+    why = _shape_in_words(values, rows, shaped, integer=integer)
+    return Guess(attribute, why, tuple(check), _bins_in_words(shaped))
 
 
 def _decimals(values: NDArray[np.float64]) -> int | None:
@@ -613,13 +591,8 @@ def _scattered(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
 
 
 def _grouped(number: float) -> str:
-    return (
-        f"{number:,.0f}"
-        if number == int(number)
-        else f"{number:,}"
-        if abs(number) >= 1
-        else number_text(number)
-    )
+    whole = number == int(number)
+    return f"{number:,.0f}" if whole else f"{number:,}" if abs(number) >= 1 else number_text(number)
 
 
 def _shape_in_words(

@@ -35,21 +35,8 @@ _COLUMNS, _MOST_ROWS = 16, 2 * 10**6  # so few columns are read whole, up to so 
 _SAMPLE, _PRECISION, _GOLDEN, _LEAST = 1_000, 1e-12, 0.6180339887498949, 50
 _WORD = re.compile(r"[^\W\d_a-z]*[^\W\d_A-Z]+|[^\W\d_]+")
 _OF_ANY_UNIT = {
-    "num",
-    "number",
-    "nr",
-    "no",
-    "of",
-    "total",
-    "count",
-    "sum",
-    "mean",
-    "avg",
-    "min",
-    "max",
-    "code",
-    "id",
-}
+    "num", "number", "nr", "no", "of", "total", "count", "sum", "mean", "avg", "min", "max", "code", "id",
+}  # fmt: skip
 
 _Codes = NDArray[np.int64]
 _Numbers = NDArray[np.float64]
@@ -96,10 +83,8 @@ class _Column:
         if self.one.kind is AttributeKind.NUMERIC:
             return self.one
         values = sorted(map(float, self.one.values))
-        edges, texts = (*values, values[-1] + 1), self.one.missing_texts
-        return Attribute(
-            self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=self.one.missing, also_missing=texts[1:]
-        )  # fmt: skip
+        numeric: Any = {"kind": AttributeKind.NUMERIC, "edges": (*values, values[-1] + 1), "integer": True}
+        return replace(self.one, values=(), other=None, occurring=None, **numeric)
 
     def as_bins(self) -> _Changes:
         return {} if self.bins is self.one else {self.name: attribute_to_json(self.bins)}

@@ -361,7 +361,10 @@ def infer_schema(
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
     proposals = (*in_order, *propose(source, attributes, dates, rows))
     gone = {name: i for i, one in enumerate(proposals, 1) for name, new in one.columns.items() if new is None}
-    reviews = [_beside_its_source(one, gone[one.name]) if one.name in gone else one for one in reviews]
+    for i, one in enumerate(reviews):
+        if (number := gone.get(one.name)) is not None:
+            note = f"it follows from other columns, and is counted beside them unless you accept proposal {number} or leave it out"
+            reviews[i] = replace(one, check=(note, *one.check))
     read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
         drafted, tuple(reviews), tuple(map(spoken, notes)), rows, source.title, tuple(read), proposals, dates
@@ -470,12 +473,6 @@ def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnRe
             f"the end, {number_text(drafted.edges[-1])} {drafted.unit}, comes from the table: set a public one",
         ),
     )
-
-
-def _beside_its_source(column: ColumnReview, number: int) -> ColumnReview:
-    """Return the review of a column that follows from others, and that a proposal leaves out."""
-    note = f"it follows from other columns, and is counted beside them unless you accept proposal {number} or leave it out"
-    return replace(column, check=(note, *column.check))
 
 
 class _ValueCounts:

@@ -74,7 +74,9 @@ class DaskWorkers:
         from distributed.security import Security
 
         security = Security.temporary()
-        scratch = TemporaryDirectory(prefix="dpopt-dask-", ignore_cleanup_errors=True)  # for Dask's locks: no data
+        scratch = TemporaryDirectory(
+            prefix="dpopt-dask-", ignore_cleanup_errors=True
+        )  # for Dask's locks: no data
         shared = {
             "host": "127.0.0.1",
             "protocol": "tls://",
