@@ -125,7 +125,7 @@ def propose(
     made = [*sums, *mappings, *alike, *implications, *others]
     named, most = set[str](), len(attributes) if step == 1 else max(_COLUMNS, len(attributes) // 2)
     for text in (json.dumps(one.to_json()) for one in made[: 5 * _PROPOSALS]):
-        here = {one.name for one in attributes if json.dumps(one.name) in text}
+        here = {one.name for one in attributes if json.dumps(one.name) in text or shown(one.name) in text}
         here |= {one.after for one in attributes if one.after and one.name in here}
         named |= here if len(named | here) <= most else set()
     kept = [one for one in attributes if one.name in named]

@@ -363,7 +363,7 @@ def infer_schema(
     gone = {name: i for i, one in enumerate(proposals, 1) for name, new in one.columns.items() if new is None}
     for i, one in enumerate(reviews):
         if (number := gone.get(one.name)) is not None:
-            note = f"it follows from other columns, and is counted beside them unless you accept proposal {number} or leave it out"
+            note = f"it follows from other columns, and is counted beside them until you accept proposal {number}"
             reviews[i] = replace(one, check=(note, *one.check))
     read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
