@@ -3,8 +3,8 @@
 Messages carry public values only and say what was found, what was expected and what to do. The one exception is
 `PrivateDataError`, which may quote the table: it is for the owner's terminal and never crosses into a release.
 
-They are written with options as in the shell (``--delta``, ``--no-predict``). Where the command line does not run they are
-shown as the keywords of Python that they are (``delta=``, ``predict=False``).
+They are written with options as in the shell (``--delta``, ``--no-predict``). Python shows them as the keywords that they are
+(``delta=``, ``predict=False``), and the studio as its fields.
 """
 
 from __future__ import annotations
@@ -16,14 +16,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
+_DOOR: ContextVar[str] = ContextVar("door", default="python")
 _VALUES = (
-    "add-remove", "baskets", "bits", "clip", "counts", "csv", "drop", "dualquery", "marginals", "memory", "mwem", "noise",
-    "npz", "other", "pairs", "parquet", "pmw", "projection", "pure", "queries", "records", "replace", "residuals", "selected",
-    "stream", "waves", "zcdp",
+    "add-remove", "baskets", "bits", "clip", "counts", "csv", "drop", "dualquery", "error", "marginals", "memory", "mwem",
+    "noise", "npz", "other", "pairs", "parquet", "pmw", "projection", "pure", "queries", "records", "replace", "residuals",
+    "selected", "stream", "waves", "zcdp",
 )  # fmt: skip
 """Values of options that messages name."""
 _FLAGS = ("accept_draft", "average")
+FIELDS = {
+    "n": "About how many records has the table?",
+    "n0": "The number of records, where it is public",
+    "epsilon": "Epsilon",
+    "delta": "Delta",
+    "person": "The column that names a person",
+    "rows_per_person": "The most rows of one person",
+    "on_invalid": "What becomes of values that do not fit",
+    "budget": "A file with a budget over many releases",
+    "workload": "The queries that records should answer well",
+}
+"""Options that the studio has fields for, and what stands above these."""
 _OPTION = re.compile(
     rf"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)"
     rf"(?: ((?:{'|'.join(_VALUES)}|[A-Z]+|\d+(?:[.,]\d+)*(?:e-?\d+)?)(?![\w-])))?"
@@ -31,13 +43,13 @@ _OPTION = re.compile(
 
 
 @contextmanager
-def in_shell() -> Iterator[None]:
-    """Show options in messages as the shell names them while the body runs."""
-    token = _IN_SHELL.set(True)
+def named_as_in(door: str) -> Iterator[None]:
+    """Show options in messages as the "shell", the "studio" or "python" names them while the body runs."""
+    token = _DOOR.set(door)
     try:
         yield
     finally:
-        _IN_SHELL.reset(token)
+        _DOOR.reset(token)
 
 
 def counted(number: int, noun: str) -> str:
@@ -55,12 +67,13 @@ def visible(text: str, *, kept: str = "\n") -> str:
 
 
 def spoken(text: str) -> str:
-    """Return a message as its reader names options: those of the shell, or keywords of Python.
+    """Return a message as its reader names options: those of the shell, keywords of Python, or fields of the studio.
 
     >>> spoken("give --delta 0, --accept-draft or --no-predict; --on-invalid other reads all rows")
     "give delta=0, accept_draft=True or predict=False; on_invalid='other' reads all rows"
     """
-    return text if _IN_SHELL.get() else _OPTION.sub(_as_keyword, text)
+    door = _DOOR.get()
+    return text if door == "shell" else _OPTION.sub(_as_field if door == "studio" else _as_keyword, text)
 
 
 def _as_keyword(found: re.Match[str]) -> str:
@@ -70,6 +83,13 @@ def _as_keyword(found: re.Match[str]) -> str:
     if name in _FLAGS and value is None:
         return f"{name}=True"
     return f"{name}=" + ("" if value is None else repr(value) if value in _VALUES else value)
+
+
+def _as_field(found: re.Match[str]) -> str:
+    name, value = found[2].replace("-", "_"), "" if found[3] is None or found[3].isupper() else found[3]
+    if found[1] or name not in FIELDS:
+        return f"'{_as_keyword(found)}' (in Python or a shell, not in the studio)"
+    return (f"'{value}' in " if value else "") + f"the field '{FIELDS[name]}'"
 
 
 class DpoptError(Exception):

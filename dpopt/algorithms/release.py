@@ -22,7 +22,8 @@ from dpopt.algorithms.terms import Keywords, with_terms
 from dpopt.errors import AccuracyWarning, BudgetError, PlanError, PrivacyWarning, ReleaseFolderError, warn
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
-from dpopt.private.readers.open_table import AnyTable
+from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.parquet_source import ParquetSource
 from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout, read_binary_table
 from dpopt.private.readers.read_table import read_from
 from dpopt.private.readers.table_reading import TableReading
@@ -133,7 +134,8 @@ def release(
     with stage(progress, "reading the table"):
         dataset = read_by(table, schema, how, engine)
     _note_broken_rules(dataset, schema, how, progress)
-    published = replace(chosen, reading=how.for_publication(schema))
+    written = _format_of(table, how, chosen, schema)
+    published = replace(chosen, reading=how.for_publication(schema), format=written)
     asked = replace(asked, terms=published, form=form)
     check = partial(_check_job, engine=engine, progress=progress)
     begun: Job | Asked = asked
@@ -287,6 +289,15 @@ def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema
     if not schema.is_binary or not isinstance(table, str | os.PathLike):
         return reading
     return found_layout(table, reading)
+
+
+def _format_of(
+    table: AnyTable | AnyBinaryTable, how: TableReading, terms: Terms, schema: Schema
+) -> str | None:
+    """Return the format that is asked for, or else of files that are a table, which is read from what they hold."""
+    if terms.format is not None or schema.is_binary or not isinstance(table, str | os.PathLike):
+        return terms.format
+    return "parquet" if isinstance(open_table(table, how), ParquetSource) else "csv"
 
 
 def _form(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading) -> str | None:

@@ -20,7 +20,7 @@ import typer.core
 from dpopt.algorithms.options import AUTO, Option, Options
 from dpopt.algorithms.registry import OPTIONS, options_named
 from dpopt.arguments import plain_number
-from dpopt.errors import DpoptError, DpoptWarning, PrivateDataError, in_shell
+from dpopt.errors import DpoptError, DpoptWarning, PrivateDataError, named_as_in
 
 
 @contextmanager
@@ -191,7 +191,7 @@ def command(
 
     def register(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         @functools.wraps(function)
-        @in_shell()
+        @named_as_in("shell")
         def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             try:
                 with warnings_shown():

@@ -224,17 +224,15 @@ class ModelSolverOptions:
 class UnitOptions:
     """The unit of privacy of a plan, which is made without a table."""
 
+    person: PersonOption = None
     rows_per_person: RowsPerPersonOption = None
-    n0_counted: N0CountedOption = False
 
-    def reading(self, layout: str | None = None) -> TableReading:
-        """Return how the planned table would be read; the name of its person column plays no part in a plan."""
+    def reading(self, layout: str | None = None, *, n0_counted: bool = False) -> TableReading:
+        """Return how the planned table would be read; the name of its person column can be left out."""
         from dpopt.private.readers.table_reading import TableReading
 
-        person = None if self.rows_per_person is None else "person"
-        return TableReading(
-            layout, person=person, rows_per_person=self.rows_per_person, n0_counted=self.n0_counted
-        )
+        person = "person" if self.person is None and self.rows_per_person is not None else self.person
+        return TableReading(layout, person=person, rows_per_person=self.rows_per_person, n0_counted=n0_counted)
 
 
 @dataclass(frozen=True)

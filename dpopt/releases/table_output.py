@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError, SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
-from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, first_and_last, has_time
+from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
 from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
 
@@ -330,7 +330,7 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
         size = NANOSECONDS[unit] / TICKS[tick]
         ticks = [None if number is None else round(float(number) * size) for number in written]
         return pa.array(ticks, pa.int64()).cast(pa.duration(tick))
-    if (form := attribute.date_format) is not None and first_and_last(form)[0] != 0:  # times of day are texts
+    if (form := attribute.date_format) is not None and has_years(form):  # times of day are texts
         seconds = [None if text is None else int(date_number(str(text), form)) for text in written]
         moments = pa.array(seconds, pa.int64()).cast(pa.timestamp("s"))
         return moments if has_time(form) else moments.cast(pa.date32(), safe=False)

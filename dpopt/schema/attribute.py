@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -22,6 +23,7 @@ from dpopt.schema.dates import (
     date_pattern,
     date_text,
     forms_of,
+    has_years,
 )
 
 Value = str | int | float | bool
@@ -64,8 +66,9 @@ class Attribute:
         Numeric: the number that bin i is decoded to, inside bin i. Left out: the midpoint (for integers rounded down
         and kept inside the bin).
     missing
-        The text that stands for a missing value; "" is the empty cell and the null. Missing has the last code. None:
-        a missing value is not allowed.
+        The text that stands for a missing value; "" is the empty cell and the null, which are missing with any text. Missing
+        has the last code. None: a missing value is not allowed. Of a list of texts the first is written, and the others are
+        kept in `also_missing`.
     other
         The declared bucket for whatever does not fit: categorical and boolean: one of `values`; numeric: a number within the
         range, which stands for its bin.
@@ -91,6 +94,8 @@ class Attribute:
         values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or "nanoseconds" too.
     arrow
         Arrow's name of the type that the column has in tables, and gets in synthetic ones: see `dpopt.schema.arrow_names`.
+    also_missing
+        Further texts that are read as missing.
 
     Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
@@ -102,8 +107,10 @@ class Attribute:
     (3, '[18, 65)')
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
-    >>> age.decoded(), age.number_text(18.0), age.measured, age.duration
-    ((9, 41, 92), '18', 'age', None)
+    >>> dpopt.Attribute("a", dpopt.AttributeKind.BOOLEAN, missing="NA", also_missing=("?",)).missing_texts
+    ('NA', '?')
+    >>> age.decoded(), age.number_text(18.0), age.measured, age.duration, age.quantity
+    ((9, 41, 92), '18', 'age', None, 'numbers')
     """
 
     name: str
@@ -122,6 +129,7 @@ class Attribute:
     unit: str | None = None
     digits: int | None = None
     arrow: str | None = None
+    also_missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -132,6 +140,9 @@ class Attribute:
             if name != "occurring" or self.occurring is not None:
                 check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
                 object.__setattr__(self, name, plain(tuple(getattr(self, name))))
+        if isinstance(self.missing, list | tuple) and self.missing:
+            object.__setattr__(self, "also_missing", (*self.missing[1:], *self.also_missing))
+            object.__setattr__(self, "missing", self.missing[0])
         self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()
@@ -154,6 +165,11 @@ class Attribute:
         """Number of codes, missing included."""
         declared = len(self.edges) - 1 if self.kind is AttributeKind.NUMERIC else len(self.values)
         return declared + (self.missing is not None)
+
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """The texts that are read as a missing value, first the one that is written; none if no value can be missing."""
+        return () if self.missing is None else (self.missing, *self.also_missing)
 
     @property
     def missing_code(self) -> int | None:
@@ -251,6 +267,13 @@ class Attribute:
     def duration(self) -> str | None:
         """The unit of durations; None of any other attribute."""
         return self.unit if self.after is None else None
+
+    @property
+    def quantity(self) -> str:
+        """What its numbers are: dates, times of day, durations of a unit, or numbers, which lengths are too."""
+        if self.date_format is not None:
+            return "dates" if has_years(self.date_format) else "times of day"
+        return "numbers" if self.duration is None else f"durations in {self.duration}"
 
     @property
     def measured(self) -> str:
@@ -358,7 +381,9 @@ class Attribute:
         elif not self.values:
             raise self._refusal("no values are declared; list every value that can occur under 'values'")
         # -0.0 and 0.0 are one value, whatever their texts.
-        object.__setattr__(self, "values", tuple(0.0 if _is_zero(value) else value for value in self.values))
+        object.__setattr__(
+            self, "values", tuple(0.0 if repr(value) == "-0.0" else value for value in self.values)
+        )
         seen: dict[str, Value] = {}
         for value in self.values:
             if not isinstance(value, str | bool) and not is_number(value):
@@ -437,30 +462,27 @@ class Attribute:
         return tuple(self.number(given, what) for given in numbers)
 
     def _check_missing(self) -> None:
-        if self.missing is None:
+        if self.missing is None and not self.also_missing:
             return
-        if not isinstance(self.missing, str):
+        texts, known = (self.missing, *self.also_missing), {value_text(value) for value in self.values}
+        if not all(isinstance(text, str) for text in texts) or len({*texts}) < len(texts):
             raise self._refusal(
-                f"'missing' is the text of a missing value, such as \"?\"; found {self.missing!r}"
+                "'missing' is the text of a missing value, such as \"?\", or a list of different ones; found "
+                f"{[*texts] if self.also_missing else self.missing!r}"
             )
-        if any(value_text(value) == self.missing for value in self.values):
-            raise self._refusal(
-                f"{self.missing!r} is both the missing text and a value; remove one of the two"
-            )
-        if self.kind is AttributeKind.NUMERIC:
-            try:
-                form = self.date_format
-                number = float(self.missing) if form is None else date_number(self.missing, form)
-            except ValueError:
-                return
-            if self.edges[0] <= number <= self.edges[-1]:
+        for text in self.missing_texts:
+            if text in known:
+                raise self._refusal(f"{text!r} is both the missing text and a value; remove one of the two")
+            number = math.nan
+            with suppress(ValueError):
+                number = float(text) if self.date_format is None else date_number(text, self.date_format)
+            if self.edges and self.edges[0] <= number <= self.edges[-1]:
                 raise self._refusal(
-                    f"the missing text {self.missing!r} is also a number inside the bins; leave it out of the bins "
-                    "or use another text"
+                    f"the missing text {text!r} is also a number inside the bins; leave it out of the bins or use another text"
                 )
 
     def _check_texts(self) -> None:
-        for text in (self.name, self.missing, *self.values):
+        for text in (self.name, *self.missing_texts, *self.values):
             if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
                 raise self._refusal(
                     f"{text!r} is no valid Unicode text (half of a surrogate pair); correct its encoding"
@@ -484,10 +506,6 @@ def is_number(found: object) -> bool:
     if isinstance(found, bool) or not isinstance(found, int | float):
         return False
     return isinstance(found, int) or math.isfinite(found)
-
-
-def _is_zero(value: object) -> bool:
-    return isinstance(value, float) and value == 0.0
 
 
 def value_text(value: Value) -> str:

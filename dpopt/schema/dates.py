@@ -84,10 +84,14 @@ def forms_of(form: str) -> tuple[str, ...]:
 
 def first_and_last(form: str) -> tuple[float, float]:
     """Return the first and the last second that a format can write."""
-    form = forms_of(form)[0]
-    if "%y" not in form.lower():
+    if not has_years(form):
         return 0.0, 86399.0
-    return (_FIRST_OF_CENTURY, _LAST_OF_CENTURY) if "%y" in form else (FIRST, LAST)
+    return (_FIRST_OF_CENTURY, _LAST_OF_CENTURY) if "%y" in forms_of(form)[0] else (FIRST, LAST)
+
+
+def has_years(form: str) -> bool:
+    """Return whether a format is one of dates; else it is one of times of day."""
+    return "%y" in form.lower()
 
 
 def has_time(form: str) -> bool:

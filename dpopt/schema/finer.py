@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.schema.dates import Seconds
+from dpopt.schema.lengths import finest_unit
 from dpopt.schema.rules.formula import ORDERS, Comparison
 from dpopt.schema.rules.rule import Ordering, Rule
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -126,14 +127,21 @@ def rough_differences(schema: Schema) -> str | None:
     >>> rough_differences(Schema(ages, rules=(Rule(ordered(["a", "b"], by="representative")),)))[:28]
     "differences between 'a', 'b'"
     """
-    columns = [one.name for one in schema.attributes if one.date_format is not None]
-    columns = columns if len(columns) > 1 else []
-    for rule in schema.rules:
-        columns += rule.form.attributes if isinstance(rule.form, Ordering) else ()
+    if schema.is_binary:
+        return None
+    ordered = {
+        name for rule in schema.rules if isinstance(rule.form, Ordering) for name in rule.form.attributes
+    }
+    kinds: dict[str, list[str]] = {"dates": [], "times of day": [], "numbers": []}  # they have lengths
+    for one in schema.attributes:
+        dated = one.date_format is not None and finest_unit(one.date_format) is not None
+        if dated or (one.quantity == "numbers" and one.name in ordered):
+            kinds[one.quantity].append(repr(one.name))
+    columns = " and between ".join(", ".join(names) for names in kinds.values() if len(names) > 1)
     if not columns:
         return None
     return (
-        f"differences between {', '.join(map(repr, dict.fromkeys(columns)))}, such as lengths of time, are kept as roughly as "
+        f"differences between {columns}, such as lengths of time, are kept as roughly as "
         "their bins are wide, and may be far off on average; if readers need them, declare one column as a length after the "
         'other ("after"), such as days of a stay'
     )

@@ -83,10 +83,8 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
                 problem = (
                     f"sums with {first.name!r} would reach from {low:g} to {high:g}; declare smaller edges"
                 )
-            elif low <= _number(one.missing, form) <= high:
-                problem = (
-                    f"the missing text {one.missing!r} is also a sum with {first.name!r}; use another text"
-                )
+            elif sums := [text for text in one.missing_texts if low <= _number(text, form) <= high]:
+                problem = f"the missing text {sums[0]!r} is also a sum with {first.name!r}; use another text"
         if problem is not None:
             raise SchemaError(f"attribute {one.name!r}: {problem}")
 
@@ -100,7 +98,9 @@ def as_in_files(attributes: Sequence[Attribute], place: int) -> Attribute:
     whole, form = one.integer and first.integer, first.date_format
     last = None if form is None else first_and_last(form)[1]
     ends = _OUT_OF_THE_WAY if last is None else (Seconds(last - 1), Seconds(last))
-    return Attribute(one.name, one.kind, edges=ends, integer=whole, missing=one.missing, date_format=form)
+    return Attribute(
+        one.name, one.kind, edges=ends, integer=whole, missing=one.missing, also_missing=one.also_missing, date_format=form
+    )  # fmt: skip
 
 
 def arrow_of(attributes: Sequence[Attribute], place: int) -> str | None:
@@ -122,9 +122,9 @@ def _ends(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:
     return low + unit * one.edges[0], high + unit * one.edges[-1]
 
 
-def _number(text: str | None, form: str | None) -> float:
+def _number(text: str, form: str | None) -> float:
     try:
-        return float(text or "nan") if form is None else date_number(text or "", form)
+        return float(text) if form is None else date_number(text, form)
     except ValueError:
         return math.nan
 

@@ -378,7 +378,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
     elif not all(isinstance(value, bool) for value in attribute.values) or attribute.values[0]:
         written["false"], written["true"] = attribute.values
     if attribute.missing is not None:
-        written["missing"] = attribute.missing
+        written["missing"] = [*attribute.missing_texts] if attribute.also_missing else attribute.missing
     if attribute.other is not None:
         numeric = attribute.kind is AttributeKind.NUMERIC
         written["other"] = plain(attribute.other) if numeric else attribute.other  # type: ignore[arg-type]
@@ -438,7 +438,7 @@ def code_of(attribute: Attribute, value: object) -> int | None:
     A value is matched by its type and text; the missing text (or null) gives the code of missing. Values of numeric
     attributes are written as bins, never here.
     """
-    if attribute.missing is not None and (value is None or value == attribute.missing):
+    if attribute.missing is not None and (value is None or value in attribute.missing_texts):
         return attribute.missing_code
     for code, declared in enumerate(attribute.values):
         if isinstance(value, str | int | float) and type(value) is type(declared) and value == declared:

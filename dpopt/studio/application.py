@@ -19,6 +19,7 @@ import time
 import zipfile
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import fields
 from pathlib import Path
 from threading import Timer
 from types import FrameType
@@ -33,11 +34,11 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.types import Message
 
-from dpopt.errors import DpoptError, PlanError
+from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.studio.forms import KINDS, ColumnForm, Curve
-from dpopt.studio.tables import ENDINGS, Asked, Table, ending_of
+from dpopt.studio.tables import ENDINGS, ON_INVALID, Asked, Table, ending_of
 
 MOST_BYTES = 4 * 1024**3
 """Of a request, counted as it arrives; larger tables are named when the studio is started."""
@@ -165,10 +166,11 @@ class Studio:
         async def guarded(request: Request) -> Response:
             response: Response = Response(_FORBIDDEN, 403)
             if self._is_from_here(request) and self._is_admitted(request):
-                try:
-                    response = await answer(Request(request.scope, _limited(request)))
-                except DpoptError as problem:
-                    response = self._page("studio_problem.html", problem=str(problem))
+                with named_as_in("studio"):
+                    try:
+                        response = await answer(Request(request.scope, _limited(request)))
+                    except DpoptError as problem:
+                        response = self._page("studio_problem.html", problem=str(problem))
             response.headers.update(_HEADERS)
             return response
 
@@ -302,6 +304,8 @@ class Studio:
             table=table,
             problem=problem,
             asked=table.asked,
+            fields=FIELDS,
+            on_invalid=ON_INVALID,
             plan=table.plan,
             rows=table.curve,
             curve=None if table.plan is None else Curve.of(table.curve),
@@ -402,8 +406,7 @@ def _pack(folder: Path, report: Path, packed: Path) -> None:
 
 
 def _asked(form: FormData) -> Asked:
-    names = ("n", "epsilon", "delta", "workload", "person", "rows_per_person", "budget")
-    return Asked(**{name: str(form.get(name) or "") for name in names})
+    return Asked(**{one.name: str(form.get(one.name) or "") for one in fields(Asked)})
 
 
 def _generation(request: Request) -> int:

@@ -81,7 +81,7 @@ class ColumnForm:
             made["integer"] = True
         if self.missing:
             made["missing"] = self.missing
-            if self.missing.startswith('"'):
+            if self.missing[0] in '"[':
                 made["missing"] = parse_json(self.missing, f"column {self.name!r}: missing", SchemaError)
         return made
 
@@ -113,9 +113,10 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _marked(missing: str) -> str:
-    """Return the text of missing values as the form shows it: in quotes where it is empty or would be read otherwise."""
-    return _json(missing) if missing != missing.strip() or missing[:1] in {"", '"'} else missing
+def _marked(missing: str | list[str]) -> str:
+    """Return the texts of missing values as the form shows them: in JSON where one would be read otherwise, or is empty."""
+    plain = isinstance(missing, str) and missing == missing.strip() and missing[:1] not in {"", '"', "["}
+    return str(missing) if plain else _json(missing)
 
 
 def _shown(value: object) -> str:

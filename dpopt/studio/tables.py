@@ -26,6 +26,15 @@ from dpopt.studio.forms import ColumnForm, rules_of
 
 BESIDE = (1 / 3, 1.0, 3.0)
 """Parts of epsilon for which errors are predicted."""
+ON_INVALID = {
+    "": "the release is refused",
+    "clip": "clip: numbers outside the bins go to the nearest one, others refuse the release",
+    "other": "other: they count as the column's 'other', or as missing",
+    "drop": "drop: the row is left out",
+    "clip,other": "clip,other: both of these",
+    "clip,drop": "clip,drop: both of these",
+}
+"""What becomes of values that do not fit: what a release takes, and words."""
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
 
 
@@ -54,25 +63,37 @@ class Asked:
     person: str = ""
     rows_per_person: str = ""
     budget: str = ""
+    on_invalid: str = ""
+    n0: str = ""
 
     def reading(self) -> dict[str, Any]:
-        """Return the unit of privacy as a release takes it."""
+        """Return the unit of privacy, and what is done with values that do not fit, as a release takes them."""
         person, rows = self.person.strip(), self.rows_per_person.strip()
+        repairs = {"on_invalid": self.on_invalid} if self.on_invalid else {}
         if not person and not rows:
-            return {}
+            return repairs
         if not person or not rows:
             raise PlanError(
                 "a person is protected where both are named: the column, and the most rows of one person"
             )
-        return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows))}
+        return {
+            "person": person,
+            "rows_per_person": int(_number("the most rows of one person", rows)),
+            **repairs,
+        }
 
     def terms(self) -> dict[str, Any]:
         """Return the terms of a plan, without epsilon.
 
         Raises PlanError with the field that is no number.
         """
-        records = self.n.replace(",", "").replace(" ", "")  # between thousands
-        found: dict[str, Any] = {"n": int(_number("about how many records", records)), **self.reading()}
+        public, guessed = (
+            text.replace(",", "").replace(" ", "") for text in (self.n0, self.n)
+        )  # between thousands
+        found: dict[str, Any] = {
+            "n0" if public else "n": int(_number("the number of records", public or guessed))
+        }
+        found |= self.reading()
         if self.delta.strip():
             found["delta"] = _number("delta", self.delta)
         return found

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any
 
 import dpopt
-from dpopt.errors import DpoptWarning
+from dpopt.errors import DpoptWarning, named_as_in
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.machine import kill_with_children
@@ -115,4 +115,6 @@ def _end_with_the_studio() -> None:
 
 if __name__ == "__main__":
     Thread(target=_end_with_the_studio, daemon=True).start()
-    sys.exit(main(Path(sys.argv[1])))
+    with named_as_in("studio"):
+        status = main(Path(sys.argv[1]))
+    sys.exit(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpopt
-from dpopt.errors import DpoptError, PlanError, in_shell
+from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
 from tests.cli.command_line import refuse
 
 MESSAGES = {
@@ -22,9 +22,25 @@ MESSAGES = {
 def test_a_message_names_options_as_its_reader_does(shell: str, python: str) -> None:
     error = DpoptError(shell)
     assert str(error) == python
-    with in_shell():
+    with named_as_in("shell"):
         assert str(error) == shell
     assert str(error) == python
+
+
+IN_STUDIO = {
+    "--on-invalid clip counts those": f"'clip' in the field '{FIELDS['on_invalid']}' counts those",
+    "use --person NAME and --rows-per-person K": "use the field 'The column that names a person' and the field 'The most rows",
+    "take --n0 10,000": f"take '10,000' in the field '{FIELDS['n0']}'",
+    "declare --decimal": "declare 'decimal=' (in Python or a shell, not in the studio)",
+    "use --no-predict": "use 'predict=False' (in Python or a shell, not in the studio)",
+}
+
+
+@pytest.mark.parametrize(("shell", "studio"), IN_STUDIO.items())
+def test_the_studio_names_its_fields(shell: str, studio: str) -> None:
+    with named_as_in("studio"):
+        assert str(DpoptError(shell)).startswith(studio)
+    assert str(DpoptError(shell)) != str(shell)
 
 
 def test_both_doors_name_the_options_that_they_have() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import stat
 import time
@@ -23,7 +24,8 @@ pytest.importorskip(
 from starlette.testclient import TestClient
 
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.errors import PlanError, SchemaError
+from dpopt.errors import FIELDS, PlanError, SchemaError
+from dpopt.files.json_files import read_json_object
 from dpopt.studio.application import Studio
 from dpopt.studio.forms import ColumnForm, Curve, rules_of
 from dpopt.studio.tables import ending_of
@@ -475,3 +477,27 @@ def test_forms_show_every_key_and_take_it_back() -> None:
     for line in ("decimals", "edges: [1, 2]", "decimals: 1\ndecimals: 2", "decimals: many"):
         with pytest.raises(SchemaError, match="decimals|expected a key"):
             replace(form, more=line, codes="0\n3").attribute(drafted)
+
+
+def test_fields_say_what_becomes_of_values_that_do_not_fit_and_the_public_number(
+    studio: Studio, owner: TestClient
+) -> None:
+    table = opened(owner, TABLE + "300,f,no\n")
+    reviewed(owner, studio, table, **{"kind-0": "numeric", "codes-0": "20\n40\n70", "whole-0": "yes"})
+    page = planned(owner, table)
+    for name, label in FIELDS.items():
+        assert f'name="{name}"' in page
+        assert label in page
+    assert "--" not in " ".join(studio.tables[table.rpartition("/")[2]].draft.notes)
+    started(owner, table)
+    refused = ended(owner, table)
+    assert "'clip' in the field 'What becomes of values that do not fit'" in html.unescape(refused)
+    assert "--on-invalid" not in refused
+    page = planned(owner, table, n="", n0="900", on_invalid="clip")
+    assert '<option value="clip" selected>' in page
+    started(owner, table)
+    assert "<h1>Released</h1>" in ended(owner, table)
+    out = studio.tables[table.rpartition("/")[2]].out
+    assert out is not None
+    statement: Any = read_json_object(out / "release.json", "release", PlanError)
+    assert statement["privacy"]["public_size"] == 900

@@ -40,6 +40,7 @@ def plan(
         "commas.",
     ] = None,
     unit: options.UnitOptions,
+    n0_counted: options.N0CountedOption = False,
     accuracy: Annotated[
         float | None,
         "--error",
@@ -76,7 +77,7 @@ def plan(
 
     relation = choice(NeighbouringRelation, terms.neighbours or "add-remove", "neighbours")
     declared = declared_schema(schema, binary_columns, names)
-    reading = unit.reading(layout)
+    reading = unit.reading(layout, n0_counted=n0_counted)
     if accuracy is not None:
         from dpopt.queries.workloads.workload import parse_workload
 
@@ -84,7 +85,7 @@ def plan(
             raise PlanError("--error needs --workload and --n")
         if unit.rows_per_person is not None:
             raise PlanError(
-                "--error shows the paper's parameters, which are for single records; leave --rows-per-person out"
+                "--error shows the paper's parameters, which are for single records; leave --person and --rows-per-person out"
             )
         if terms.rho is not None:
             raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +15,6 @@ from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
 from dpopt.cli.reports.reporting import reporting
 from dpopt.errors import visible
-
-if TYPE_CHECKING:
-    from dpopt.private.readers.table_reading import TableReading
 
 TimingsOption = Annotated[
     Path | None,
@@ -68,8 +65,6 @@ def release(
         typer.echo(
             f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", file=sys.stderr
         )
-    if terms.format is None and not declared.is_binary:
-        terms = replace(terms, format=_format_of(table, how))
     with reporting(
         "release", out, timings, log, quiet=quiet, details=details, budget=paying.budget
     ) as progress:
@@ -114,14 +109,6 @@ def resume(
             folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
         )
     _report(finished.statement, folder, table, quiet=quiet)
-
-
-def _format_of(table: Path, reading: TableReading) -> str:
-    """Return the format of a table's files, which is read from what they hold and not by their names."""
-    from dpopt.private.readers.open_table import open_table
-    from dpopt.private.readers.parquet_source import ParquetSource
-
-    return "parquet" if isinstance(open_table(table, reading), ParquetSource) else "csv"
 
 
 def _report(statement: Any, folder: Path, table: Path, *, quiet: bool, details: bool = True) -> None:

@@ -64,10 +64,10 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
         [(name, f"{broken:,}", f"{first:,}") for name, broken, first in found if broken],
         title="broken rules (NOT private)",
     )
-    numbered = "rows of data" if all_rows else "the rows that are counted, without the others,"
+    numbered = "rows of data are" if all_rows else "rows that are left out have no number, the others are"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
-        f"{counted(len(report.names), 'rule')}; {numbered} are counted from 1, without the header line. Synthetic records will "
+        f"{counted(len(report.names), 'rule')}; {numbered} counted from 1, without the header line. Synthetic records will "
         "obey all rules. This is for the owner of the table, and is stored nowhere."
     )
 
@@ -126,7 +126,9 @@ def infer(
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
     print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
     if len(lines) < len(said):
-        shown.print(f"{len(said) - len(lines):,} more columns to check stand on the page", markup=False)
+        more = len(said) - len(lines)
+        stand = "column to check stands" if more == 1 else "columns to check stand"
+        shown.print(f"{more:,} more {stand} on the page", markup=False)
     if not details and len(said) < len(drafted.columns):
         others = [column for column in drafted.columns if not (column.check or column.left_out)]
         shown.print(f"no remark on {counted(len(others), 'column')}:", markup=False)

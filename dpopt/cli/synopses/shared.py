@@ -51,17 +51,16 @@ _Released = TypeVar("_Released", bound="Synopsis")
 
 
 @dataclass(frozen=True)
-class PlanOptions(options.SpendingOptions):
+class PlanOptions(options.UnitOptions, options.SpendingOptions):
     """What every plan takes: the budget, and for whom it holds."""
 
-    rows_per_person: options.RowsPerPersonOption = None
     accept_draft: AcceptDraftOption = False
 
     def request(self, *, n0_counted: bool = False) -> Request:
         """Return what is asked."""
         from dpopt.synopses.release import Request
 
-        reading = options.UnitOptions(self.rows_per_person, n0_counted).reading()
+        reading = self.reading(n0_counted=n0_counted)
         return Request(**spending(self), reading=reading, accept_draft=self.accept_draft)
 
 

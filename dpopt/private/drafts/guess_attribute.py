@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import counted
 from dpopt.private.drafts.edges import Shaped, readable_edges
-from dpopt.private.drafts.guess_dates import date_edges, date_form
+from dpopt.private.drafts.guess_dates import Dated, date_edges, date_form
+from dpopt.private.readers.arrow_types import parse_durations
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, date_text, forms_of
-from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, number_text
+from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, date_text, forms_of, has_years
+from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, attribute_to_json, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TOKENS_AMONG_NUMBERS = ("?", "NA", "N", "N/A", "NULL", "null", "None", "none", "#N/A", "-", ".")
+Missing: TypeAlias = Any  # a text, several in a list, or None
+_TOKENS_AMONG_NUMBERS = (
+    "? na n n/a #n/a #na <na> n.a. n.a nan nat null nil none missing unknown k.a. - -- --- . .. * \u2013"
+)
+"""Texts in small letters that mark missing values among numbers and dates."""
 _TOKENS_AMONG_TEXTS = ("?", "NA")
 _ANSWERS = (
     "no/yes n/y f/t false/true nein/ja nee/ja n/j non/oui n/o no/si no/sí não/sim nie/tak nej/ja off/on 0/1"
@@ -73,13 +78,11 @@ _THING_NAME = re.compile(
     r"(^|[\W_])(invoice|order|product|item|stock|sku|school|firm|station|store|shop|count[a-z]*|unit|flight|ticket|transaction)",
     re.IGNORECASE,
 )
-_MANY, _ROWS_OF_A_NUMBER = (
-    100,
-    20,
-)  # numbers, and rows of each on average, at most, if a name says number and not of whom
+# Numbers, and rows of each on average, at most, if a name says number and not of whom.
+_MANY, _ROWS_OF_A_NUMBER = 100, 20
 _NAMED = (
     "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them: use "
-    "--person NAME --rows-per-person K"
+    "--person NAME and --rows-per-person K"
 )
 _MOST_DECIMALS = 6
 _LONGEST_DURATION = 3.2e20  # nanoseconds
@@ -169,27 +172,36 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     import pyarrow.compute as pc
 
     texts = as_text(column.values)
-    tokens = pc.is_in(texts, value_set=_tokens()).to_numpy(zero_copy_only=False)
+    tokens = pc.is_in(
+        pc.utf8_lower(texts), value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS.split()])
+    ).to_numpy(zero_copy_only=False)
     numbers, readable = parse_numbers(texts, limits.decimal)
     absent = tokens | (readable & np.isnan(numbers))
-    present = [text for place in np.flatnonzero(tokens) if (text := texts[int(place)].as_py())]
     zeros = has_leading_zero(texts)
     known = texts.filter(pa.array(~absent)) if absent.any() else texts
     numeric = readable[~absent].any() and readable[~absent].all() and not zeros[~absent].any()
     postal = _postal_digits(column.name, known.to_pylist())
     numeric = numeric and not postal
     dated = None if absent.all() or postal else date_form(known)
+    marks = np.flatnonzero(
+        absent & ~readable if numeric and dated is None else absent
+    )  # NaN is a number, and no date
+    marks = marks[np.argsort(-column.counts[marks], kind="stable")]  # the most frequent one is written
+    missing: Missing = [text for text in texts.take(marks).to_pylist() if text]
+    missing = missing or ("" if absent.any() or column.missing_rows else None)
+    lengths = (
+        None if absent.all() or numeric else _clocks(column, known, column.counts[~absent], missing, limits)
+    )
     if dated is not None or numeric:
-        if len(present) > 1:
-            named = " and ".join(map(shown, present))
-            what = "numbers" if dated is None else "dates"
-            return _left_out(
-                f"it holds {what} and several marks of missing values ({named}); use one mark in the table"
-            )
-        missing = present[0] if present else "" if absent.any() or column.missing_rows else None
         if dated is None:
             return _numeric(column, numbers[~absent], column.counts[~absent], missing, limits)
-        return _dates(column, dated.form, dated.other, dated.seconds, missing, limits)
+        guess = _dates(column, dated, missing, limits)
+        if has_years(dated.form) or lengths is None or lengths.attribute is None:
+            return guess
+        declared = json.dumps(attribute_to_json(lengths.attribute), ensure_ascii=False)
+        return replace(guess, check=(f"if this is a length of time, declare {declared}", *guess.check))
+    if lengths is not None:  # such as 26:03:04, which is no time of day
+        return lengths
     leading = bool(zeros[~absent].any()) and bool(readable[~absent].all())
     guess = _categorical(column, texts.to_pylist(), limits, leading=leading)
     rows = int(column.counts.sum())
@@ -197,19 +209,17 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     if share >= _IDENTIFIER_SHARE and not leading and not postal and not guess.person:
         strange = texts.filter(pa.array(~readable & ~absent))
         if len(strange):
-            note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(strange[0].as_py())}; correct the table"
+            some = strange.to_pylist()
+            note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(some[0])}; correct the table"
+            if len(some) <= _LISTED:
+                listed = json.dumps(some, ensure_ascii=False)
+                note += f', or if they stand for no value declare "type": "numeric" with "edges" and "missing": {listed}'
             return Guess(guess.attribute, guess.why, (*guess.check, note), guess.codes)
     return guess
 
 
-def _dates(
-    column: ColumnValues,
-    form: str,
-    other: str | None,
-    seconds: NDArray[np.float64],
-    missing: str | None,
-    limits: Limits,
-) -> Guess:
+def _dates(column: ColumnValues, dated: Dated, missing: Missing, limits: Limits) -> Guess:
+    form, other, seconds = dated.form, dated.other, dated.seconds
     if column.typed and not (seconds % 86400).any():
         form = form.split("%d", maxsplit=1)[0] + "%d"
     edges, step = date_edges(seconds, form, limits.bins)
@@ -229,7 +239,7 @@ def _dates(
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
 
 
-def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Guess:
+def _durations(column: ColumnValues, missing: Missing, limits: Limits) -> Guess:
     values, unit = np.array(column.values.to_pylist(), dtype=np.float64), column.unit or ""
     if np.abs(values).max() * NANOSECONDS[unit] > (2**62 if unit == "nanoseconds" else _LONGEST_DURATION):
         return _left_out("it holds durations of more than 10,000 years; replace them in the table")
@@ -239,9 +249,27 @@ def _durations(column: ColumnValues, missing: str | None, limits: Limits) -> Gue
     attribute = Attribute(
         column.name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing, unit=unit, decimals=decimals
     )  # fmt: skip
-    check = _of_numbers(column, values, column.counts, shaped, integer=integer)
+    check = _of_numbers(column, values, column.counts, shaped, missing, integer=integer)
     why = f"durations, in {unit}: {_shape_in_words(values, column.counts, shaped, integer=integer)}"
     return Guess(attribute, why, tuple(check), f"{_bins_in_words(shaped)} of {unit}")
+
+
+def _clocks(
+    column: ColumnValues, texts: pa.Array, counts: NDArray[np.int64], missing: Missing, limits: Limits
+) -> Guess | None:
+    """Return the guess of lengths of time that are written as hours, minutes and seconds; None if a text is none."""
+    import pyarrow as pa
+
+    from dpopt.private.drafts.guess_durations import in_natural_unit
+
+    found, readable = parse_durations(texts, "microseconds")
+    if not readable.all():
+        return None
+    ticks, places = np.unique(found.astype(np.int64), return_inverse=True)
+    rows = np.bincount(places, weights=counts).astype(np.int64)
+    return _durations(
+        in_natural_unit(replace(column, values=pa.array(ticks), counts=rows), "us"), missing, limits
+    )
 
 
 def _in_words(form: str) -> str:
@@ -252,11 +280,11 @@ def _in_words(form: str) -> str:
 
 
 def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, leading: bool) -> Guess:
-    if column.missing_rows or "" in texts:
-        missing: str | None = ""
-    else:
-        is_code = len(texts) > 3 and all(map(_CODE_OF_TWO.fullmatch, texts))  # such as AF, EU, NA
-        missing = next((token for token in _TOKENS_AMONG_TEXTS if token in texts and not is_code), None)
+    known = [text for text in texts if text]
+    is_code = len(known) > 3 and all(map(_CODE_OF_TWO.fullmatch, known))  # such as AF, EU, NA
+    tokens = [token for token in _TOKENS_AMONG_TEXTS if token in texts]
+    absent = [""] if column.missing_rows or "" in texts else [] if is_code else tokens[:1]
+    missing = next(iter(absent), None)
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
         return _left_out(f"it holds nothing but {shown(missing)}" if missing else "it holds no value at all")
@@ -270,18 +298,16 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     pair = _truth_pair(values)
     if pair is not None:
         attribute = Attribute(column.name, AttributeKind.BOOLEAN, values=pair, missing=missing)
-        return Guess(
-            attribute,
-            f"two values that read as no and yes: {values[0]} and {values[1]}"
-            if len(values) > 1
-            else "truth",
-        )
+        both = f"two values that read as no and yes: {values[0]} and {values[-1]}"
+        return Guess(attribute, both if len(values) > 1 else "truth")
     why = "leading zeros: codes, and no numbers" if leading else "few different texts"
     attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
     guess = _of_values(attribute, why, counts, column.labels)
-    if "NA" not in values:
+    if not (left := [token for token in tokens if token in values]):
         return guess
-    note = "'NA' looks like the other codes and is a value; if it stands for no value, declare it under 'missing'"
+    is_value = " looks like the other codes and is a value" if is_code else " is a value"
+    note = f'{" and ".join(map(shown, left))}{is_value}; if it stands for no value, leave it out of "values" and write'
+    note += f' "missing": {json.dumps([*absent, *left])}'
     return replace(guess, check=(note, *guess.check))
 
 
@@ -349,16 +375,8 @@ def _many_texts(
     more = f"--max-values {found}" if found <= LARGEST_SIZE // 2 - 1 else "a table with groups"
     return _left_out(
         f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, "
-        f"protect them by --person NAME --rows-per-person K; else group them in the table, or allow them by {more}"
+        f"protect them by --person NAME and --rows-per-person K; else group them in the table, or allow them by {more}"
     )
-
-
-@cache
-def _tokens() -> pa.Array:
-    """Return the texts that mark missing values among numbers and dates."""
-    import pyarrow as pa
-
-    return pa.array(["", *_TOKENS_AMONG_NUMBERS])
 
 
 def _postal_digits(name: str, texts: list[str]) -> int:
@@ -417,7 +435,7 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
     column: ColumnValues,
     numbers: NDArray[np.float64],
     counts: NDArray[np.int64],
-    missing: str | None,
+    missing: Missing,
     limits: Limits,
 ) -> Guess:
     import pyarrow as pa
@@ -448,11 +466,8 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
         every = sorted({*values.tolist(), *(labelled if of_labels else ())})
         wholes: tuple[Value, ...] = tuple(int(value) if value == int(value) else value for value in every)
         if not column.labels and wholes == (0, 1):
-            return Guess(
-                Attribute(name, AttributeKind.BOOLEAN, values=wholes, missing=missing),
-                "0 and 1",
-                tuple(check),
-            )
+            attribute = Attribute(name, AttributeKind.BOOLEAN, values=wholes, missing=missing)
+            return Guess(attribute, "0 and 1", tuple(check))
         attribute = Attribute(name, AttributeKind.CATEGORICAL, values=wholes, missing=missing)
         texts = {
             number_text(value): int(number)
@@ -472,21 +487,13 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
     if reason is not None:
         return _left_out(reason)
     shaped = readable_edges(values, rows, limits.bins, integer=integer)
+    digits = None if integer else _decimals(values)
     attribute = Attribute(
-        name,
-        AttributeKind.NUMERIC,
-        edges=shaped.edges,
-        integer=integer,
-        missing=missing,
-        decimals=None if integer else _decimals(values),
+        name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing, decimals=digits
     )
-    check += _of_numbers(column, values, rows, shaped, integer=integer)
-    return Guess(
-        attribute,
-        _shape_in_words(values, rows, shaped, integer=integer),
-        tuple(check),
-        _bins_in_words(shaped),
-    )
+    check += _of_numbers(column, values, rows, shaped, missing, integer=integer)
+    why = _shape_in_words(values, rows, shaped, integer=integer)
+    return Guess(attribute, why, tuple(check), _bins_in_words(shaped))
 
 
 def _decimals(values: NDArray[np.float64]) -> int | None:
@@ -530,11 +537,13 @@ def _of_numbers(
     values: NDArray[np.float64],
     rows: NDArray[np.int64],
     shaped: Shaped,
+    missing: Missing,
     *,
     integer: bool,
 ) -> list[str]:
     """Return what the numbers of a column in bins give reason to check."""
     check, total = [], rows.sum()
+    known = [text for text in ([missing] if isinstance(missing, str) else missing or ()) if text]
     if integer and (_CODE_NAME.search(column.name) or _scattered(values, rows)):
         check.append(
             'if these are codes, bins mean nothing: list them as "values", or group them by a "prefix"'
@@ -561,7 +570,7 @@ def _of_numbers(
             )
             check.append(
                 f"{mark} in {counted(int(number), 'row')} stands apart: if it marks missing values, write "
-                f'"missing": "{mark}" and {edges}'
+                f'"missing": {json.dumps([*known, mark] if known else mark, ensure_ascii=False)} and {edges}'
             )
     unlike = [f"{code} = {label}" for code, label in column.labels.items()]
     if unlike:
@@ -582,13 +591,8 @@ def _scattered(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
 
 
 def _grouped(number: float) -> str:
-    return (
-        f"{number:,.0f}"
-        if number == int(number)
-        else f"{number:,}"
-        if abs(number) >= 1
-        else number_text(number)
-    )
+    whole = number == int(number)
+    return f"{number:,.0f}" if whole else f"{number:,}" if abs(number) >= 1 else number_text(number)
 
 
 def _shape_in_words(

@@ -37,7 +37,8 @@ def draft_lengths(
     ordered = sorted(names, key=lambda name: float(np.nanmean(seconds[name])))
     drafted, proposed = {}, []
     for place, second in enumerate(ordered):
-        before = [name for name in reversed(ordered[:place]) if _in_order(seconds[name], seconds[second])]
+        alike = [name for name in reversed(ordered[:place]) if dates[name].quantity == dates[second].quantity]
+        before = [name for name in alike if _in_order(seconds[name], seconds[second])]
         near = [
             name for name in before if _are_near(seconds[name], seconds[second], dates[name], dates[second])
         ]
@@ -70,10 +71,10 @@ def _length(
     integer, found = unit == finest, length(since, until, form, unit)
     values, rows = np.unique(found[~np.isnan(found)], return_counts=True)
     edges = readable_edges(values, rows.astype(np.int64), bins, integer=integer).edges
-    missing = first.missing if second.missing is None else second.missing
+    missing = second.missing_texts or first.missing_texts[:1]
     made = Attribute(
-        second.name, second.kind, edges=(0.0, *(edge for edge in edges[1:] if edge > 0)), integer=integer, missing=missing,
-        after=first.name, unit=unit,
+        second.name, second.kind, edges=(0.0, *(edge for edge in edges[1:] if edge > 0)), integer=integer,
+        missing=next(iter(missing), None), also_missing=missing[1:], after=first.name, unit=unit,
     )  # fmt: skip
     ends = " to ".join(f"{values[place]:g}" for place in (0, -1))
     return made, f"{unit} after {shown(first.name)}, {ends}"

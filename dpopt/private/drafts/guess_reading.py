@@ -56,7 +56,7 @@ def guess_reading(paths: Sequence[Path], given: TableReading) -> TableReading:
         found = replace(found, multiline=True)
     if given.decimal is None and given.thousands is None:
         decimal, thousands = _marks(rows[1:])
-        if decimal != sign:
+        if decimal != sign or given.quotes is not False:
             found = replace(found, decimal=decimal, thousands=thousands)
     return found
 

@@ -35,21 +35,8 @@ _COLUMNS, _MOST_ROWS = 16, 2 * 10**6  # so few columns are read whole, up to so 
 _SAMPLE, _PRECISION, _GOLDEN, _LEAST = 1_000, 1e-12, 0.6180339887498949, 50
 _WORD = re.compile(r"[^\W\d_a-z]*[^\W\d_A-Z]+|[^\W\d_]+")
 _OF_ANY_UNIT = {
-    "num",
-    "number",
-    "nr",
-    "no",
-    "of",
-    "total",
-    "count",
-    "sum",
-    "mean",
-    "avg",
-    "min",
-    "max",
-    "code",
-    "id",
-}
+    "num", "number", "nr", "no", "of", "total", "count", "sum", "mean", "avg", "min", "max", "code", "id",
+}  # fmt: skip
 
 _Codes = NDArray[np.int64]
 _Numbers = NDArray[np.float64]
@@ -96,8 +83,8 @@ class _Column:
         if self.one.kind is AttributeKind.NUMERIC:
             return self.one
         values = sorted(map(float, self.one.values))
-        edges, missing = (*values, values[-1] + 1), self.one.missing
-        return Attribute(self.name, AttributeKind.NUMERIC, edges=edges, integer=True, missing=missing)
+        numeric: Any = {"kind": AttributeKind.NUMERIC, "edges": (*values, values[-1] + 1), "integer": True}
+        return replace(self.one, values=(), other=None, occurring=None, **numeric)
 
     def as_bins(self) -> _Changes:
         return {} if self.bins is self.one else {self.name: attribute_to_json(self.bins)}
@@ -138,7 +125,7 @@ def propose(
     made = [*sums, *mappings, *alike, *implications, *others]
     named, most = set[str](), len(attributes) if step == 1 else max(_COLUMNS, len(attributes) // 2)
     for text in (json.dumps(one.to_json()) for one in made[: 5 * _PROPOSALS]):
-        here = {one.name for one in attributes if json.dumps(one.name) in text}
+        here = {one.name for one in attributes if json.dumps(one.name) in text or shown(one.name) in text}
         here |= {one.after for one in attributes if one.after and one.name in here}
         named |= here if len(named | here) <= most else set()
     kept = [one for one in attributes if one.name in named]
@@ -279,14 +266,17 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
             names, rows = {whole.name, first.name, last.name}, np.isfinite(since + until + total)
             few = min(((part != 0) & rows).sum() for part in (since, until)) < _CASES / step
             unlike = np.abs(since + until - total) > _PRECISION * (1 + np.abs(total))
-            if few or of_whole != unit or len(names - changed) < 3 or unlike.any():
+            kinds = {one.one.duration for one in (whole, first, last)} - {None, unit}
+            if few or kinds or of_whole != unit or len(names - changed) < 3 or unlike.any():
                 continue
             name, of_first, of_last = (shown(one.name) for one in (whole, first, last))
             says = f"{name} is {of_first} + {of_last}"
             if unit:
                 says = f"{of_last} is {name} less {of_first} in {unit}"
             says += f" in all {rows.sum():,} rows: declare {name} as a length after {of_first}, and leave {of_last} out"
-            changes, missing = _Changes({last.name: None}), [one.one.missing for one in (whole, first, last)]
+            changes, missing = _Changes({last.name: None}), dict[str, None]()
+            for one_of in (whole, first, last):
+                missing |= dict.fromkeys(one_of.one.missing_texts)
             if unit is None or (whole.one.after, whole.one.unit) != (first.name, unit):
                 after = {
                     "name": whole.name,
@@ -295,7 +285,7 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
                     "representatives": (),
                     "arrow": None,
                 }
-                after["missing"] = next((text for text in missing if text is not None), None)
+                after |= {"missing": next(iter(missing), None), "also_missing": tuple(missing)[1:]}
                 changes |= first.as_bins() | {whole.name: attribute_to_json(replace(last.bins, **after))}
             changed |= changes.keys()
             made.append(Proposal(says, (), changes))
@@ -310,6 +300,7 @@ def _orders(every: Sequence[_Column], mapped: list[set[str]], step: int) -> list
         (low, lows, words), (high, highs, others) = columns[less], columns[more]
         units, alike = {low.one.unit, high.one.unit}, low.one.kind == high.one.kind and bool(words & others)
         related = alike or (None in units and len(units) > 1)
+        related = related and (low.one.duration == high.one.duration or bool(low.one.after or high.one.after))
         if not related or {low.name, high.name} in mapped or (sample[less] > sample[more]).any():
             continue
         apart = sample[less] - sample[more][np.argsort(np.arange(sample[more].size) * _GOLDEN % 1)]

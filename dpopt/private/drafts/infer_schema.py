@@ -247,7 +247,8 @@ class SchemaDraft:
             f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:MOST_SHOWN], 1)
         ]
         more = len(self.proposals) - len(lines)
-        return lines + [f"{counted(more, 'more proposal')} stand on the page and in the file"] * (more > 0)
+        stand = "stands" if more == 1 else "stand"
+        return lines + [f"{counted(more, 'more proposal')} {stand} on the page and in the file"] * (more > 0)
 
 
 def infer_schema(
@@ -354,7 +355,7 @@ def infer_schema(
         if (is_text or name == "trim") and getattr(how, name) not in {None, USUAL[name]}
     }
     if any(one.edges and one.date_format is None for one in attributes):
-        notes.append(f"ends of numbers: {spoken(ENDS)}.")
+        notes.append(f"ends of numbers: {ENDS}.")
     near, in_order = draft_lengths(source, attributes, bins)
     dates = {one.name: one for one in attributes if one.name in near}
     attributes = [near[one.name][0] if one.name in near else one for one in attributes]
@@ -362,9 +363,14 @@ def infer_schema(
     drafted = Schema(tuple(attributes), draft=True, reading=tuple(declared.items()))
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
     proposals = (*in_order, *propose(source, attributes, dates, rows))
+    gone = {name: i for i, one in enumerate(proposals, 1) for name, new in one.columns.items() if new is None}
+    for i, one in enumerate(reviews):
+        if (proposal := gone.get(one.name)) is not None:
+            note = f"it follows from other columns, and is counted beside them until you accept proposal {proposal}"
+            reviews[i] = replace(one, check=(note, *one.check))
     read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
-        drafted, tuple(reviews), tuple(notes), rows, source.title, tuple(read), proposals, dates
+        drafted, tuple(reviews), tuple(map(spoken, notes)), rows, source.title, tuple(read), proposals, dates
     )
 
 
@@ -444,7 +450,7 @@ def _with_controls(guess: Guess) -> list[str]:
 
 
 def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
-    absent = {"", None if guess.attribute is None else guess.attribute.missing}
+    absent = {"", *(() if guess.attribute is None else guess.attribute.missing_texts)}
     order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
     values = [value for place in order if (value := str(column.values[int(place)].as_py())) not in absent]
     marked = np.array([value in absent for value in column.values.to_pylist()], dtype=np.bool_)
@@ -458,8 +464,8 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
         ", ".join(
             value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..." for value in values[:_EXAMPLES]
         ),
-        guess.why,
-        guess.check,
+        spoken(guess.why),
+        tuple(map(spoken, guess.check)),
     )
 
 

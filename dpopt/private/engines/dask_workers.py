@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpopt.errors import DpoptError, PlanError
@@ -73,6 +74,9 @@ class DaskWorkers:
         from distributed.security import Security
 
         security = Security.temporary()
+        scratch = TemporaryDirectory(
+            prefix="dpopt-dask-", ignore_cleanup_errors=True
+        )  # for Dask's locks: no data
         shared = {
             "host": "127.0.0.1",
             "protocol": "tls://",
@@ -81,7 +85,7 @@ class DaskWorkers:
             "dashboard_address": "127.0.0.1:0",
         }
         try:
-            with dask.config.set(_LOCAL_SETTINGS):
+            with dask.config.set({**_LOCAL_SETTINGS, "temporary-directory": scratch.name}):
                 worker = {
                     "cls": Nanny,
                     "options": {
@@ -111,6 +115,7 @@ class DaskWorkers:
         def close() -> None:
             client.close()
             cluster.close()
+            scratch.cleanup()
 
         return cls(client, close)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +38,9 @@ class NumericCodes:
         self.date_format, self._unit = attribute.date_format, attribute.duration
         self._clip = OnInvalid.CLIP in policy
         # What is missing in a file is an empty length: the declared text is one of the file, no length.
-        self._missing = attribute.missing if attribute.after is None else None
-        self._missing_number = _finite_number(self._missing) if attribute.date_format is None else None
+        self._missing = attribute.missing_texts if attribute.after is None else ()
+        numbers = map(_finite_number, () if attribute.date_format else self._missing)
+        self._missing_numbers = [number for number in numbers if number is not None]
         self.null_code = _null_code(attribute)
 
     def numbers(self, numbers: NDArray[np.float64]) -> Coded:
@@ -49,8 +51,8 @@ class NumericCodes:
         if self._integer:
             codes[(numbers != np.floor(numbers)) & np.isfinite(numbers)] = Problem.FRACTION
         codes[np.isnan(numbers)] = self.null_code
-        if self._missing_number is not None:
-            codes[numbers == self._missing_number] = self.null_code
+        for number in self._missing_numbers:
+            codes[numbers == number] = self.null_code
         return codes
 
     def texts(self, texts: pa.Array) -> Coded:
@@ -64,10 +66,7 @@ class NumericCodes:
             numbers, readable = np.where(clocks, durations, numbers), readable | clocks
         codes = self.numbers(numbers)
         codes[~readable] = Problem.NO_NUMBER
-        absent = _equal(texts, "")
-        if self._missing is not None:
-            absent |= _equal(texts, self._missing)
-        codes[absent] = self.null_code
+        codes[_among(texts, ("", *self._missing))] = self.null_code
         return codes
 
     def truth_values(self) -> Coded:
@@ -86,7 +85,7 @@ class CategoryCodes:
     def __init__(self, attribute: Attribute, decimal: str = ".") -> None:
         import pyarrow as pa
 
-        self._decimal, self._prefix, self._missing = decimal, attribute.prefix, attribute.missing
+        self._decimal, self._prefix, self._missing = decimal, attribute.prefix, attribute.missing_texts
         self._digits = attribute.digits
         self._boolean = attribute.kind is AttributeKind.BOOLEAN
         self.null_code = _null_code(attribute)
@@ -111,17 +110,18 @@ class CategoryCodes:
 
     def texts(self, texts: pa.Array) -> Coded:
         """Return the code of each text of a string array without nulls."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         if self._prefix is not None:
-            whole = pc.equal(texts, self._missing or "")
+            given, whole = texts, pa.array(_among(texts, self._missing or ("",)))
             if self._digits is not None:
                 texts = pc.replace_substring_regex(
                     texts, r"^([0-9]+)\.0$", r"\1"
                 )  # as pandas writes them beside missing ones
                 short = pc.match_substring_regex(texts, "^[0-9]+$")
                 texts = pc.if_else(short, pc.utf8_lpad(texts, self._digits, "0"), texts)
-            texts = pc.if_else(whole, self._missing or "", pc.utf8_slice_codeunits(texts, 0, self._prefix))
+            texts = pc.if_else(whole, given, pc.utf8_slice_codeunits(texts, 0, self._prefix))
         positions = pc.fill_null(pc.index_in(texts, value_set=self._texts), -1).to_numpy(zero_copy_only=False)
         # The code after the last text is that of texts that are not among them.
         codes: Coded = np.append(self._text_codes, np.int32(Problem.UNKNOWN))[positions]
@@ -129,7 +129,7 @@ class CategoryCodes:
         if strange.size:
             rest = texts.take(strange)
             codes[strange] = self._by_number(rest)
-            codes[strange[_equal(rest, "")]] = self.null_code
+            codes[strange[_among(rest, ("",))]] = self.null_code
         return codes
 
     def _by_number(self, texts: pa.Array) -> Coded:
@@ -245,14 +245,11 @@ def _truth(array: pa.Array) -> NDArray[np.bool_]:
     return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _equal(texts: pa.Array, text: str) -> NDArray[np.bool_]:
+def _among(texts: pa.Array, some: Sequence[str]) -> NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    same: NDArray[np.bool_] = np.array(
-        pc.equal(texts, pa.scalar(text, texts.type)).to_numpy(zero_copy_only=False)
-    )
-    return same
+    return _truth(pc.is_in(texts, value_set=pa.array(some, texts.type)))
 
 
 def _null_code(attribute: Attribute) -> int:
@@ -263,8 +260,8 @@ def _spellings(attribute: Attribute) -> dict[str, int]:
     """Every text that is looked up as it is, with its code; what is declared comes before what is only tolerated."""
     spellings = {value_text(value): code for code, value in enumerate(attribute.values)}
     if attribute.missing is not None:
-        spellings.setdefault(attribute.missing, attribute.size - 1)
-        spellings.setdefault("", attribute.size - 1)
+        for text in (*attribute.missing_texts, ""):
+            spellings.setdefault(text, attribute.size - 1)
     for code, value in enumerate(attribute.values):
         if isinstance(value, bool):
             for spelling in (str(value), str(value).upper()):
@@ -280,15 +277,16 @@ def _by_number(attribute: Attribute) -> dict[float, int]:
             continue
         if isinstance(value, float) or abs(value) <= _EXACT:
             codes.setdefault(float(value), code)
-    missing = _finite_number(attribute.missing)
-    if missing is not None and not re.match(_LEADING_ZERO, attribute.missing or ""):
-        codes.setdefault(missing, attribute.size - 1)
+    for text in attribute.missing_texts:
+        number = _finite_number(text)
+        if number is not None and not re.match(_LEADING_ZERO, text):
+            codes.setdefault(number, attribute.size - 1)
     return codes
 
 
-def _finite_number(text: str | None) -> float | None:
+def _finite_number(text: str) -> float | None:
     try:
-        number = math.nan if text is None else float(text)
+        number = float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) else None

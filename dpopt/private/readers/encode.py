@@ -301,8 +301,8 @@ class DistinctNumbers(NumericCodes):
         """Return the position of each number."""
         codes = super().numbers(numbers)
         absent = np.isnan(numbers)
-        if self._missing_number is not None:
-            absent |= numbers == self._missing_number
+        for number in self._missing_numbers:
+            absent |= numbers == number
         fits = ~absent if self._replaces else (codes >= 0) & ~absent
         found, first, places = np.unique(numbers[fits], return_index=True, return_inverse=True)
         counted = np.where(codes[fits][first] < 0, self._other, np.clip(found, self._low, self._high))

@@ -44,8 +44,8 @@ PERSON = (
     "--rows-per-person."
 )
 ROWS_PER_PERSON = (
-    "Count only the first rows of each person, this many; the unit of privacy is then a person. A release also needs --person, "
-    "a plan does not."
+    "Count only the first rows of each person, this many; the unit of privacy is then a person. Goes with --person, which a "
+    "plan can leave out."
 )
 N0_COUNTED = (
     "With --n0 and --person: the number of --n0 is public, and of rows that are counted, of each person the first "

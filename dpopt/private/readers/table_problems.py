@@ -133,7 +133,7 @@ class ColumnProblems:
         if found.problem is not Problem.UNKNOWN:
             return ""
         texts = [value_text(value) for value in self._attribute.values]
-        texts += [] if self._attribute.missing is None else [self._attribute.missing]
+        texts += self._attribute.missing_texts
         stripped = found.text.strip()
         if stripped != found.text and stripped in texts:
             return f"; without the blanks around it, it would be {stripped!r}: strip the column"
@@ -148,7 +148,8 @@ class ColumnProblems:
         remedies = {
             Problem.UNKNOWN: "correct the table, or add the value under 'values' in the schema",
             Problem.OUTSIDE: ENDS,
-            Problem.NO_NUMBER: "correct the table, or declare the text under 'missing' if it stands for no value",
+            Problem.NO_NUMBER: "correct the table, or declare the text under 'missing' if it stands for no value (several "
+            'as a list: "missing": ["NA", "n/a"])',
             Problem.FRACTION: "round the column, or remove 'integer' from the schema",
             Problem.MISSING: "declare the text of missing values under 'missing' in the schema (\"\" for empty cells)",
         }
@@ -186,7 +187,7 @@ def expected(attribute: Attribute) -> str:
         )
     if attribute.missing is None:
         return text
-    return f"{text}; missing: {'an empty cell' if not attribute.missing else repr(attribute.missing)}"
+    return f"{text}; missing: {' or '.join(repr(one) if one else 'an empty cell' for one in attribute.missing_texts)}"
 
 
 def shown(text: str) -> str:

@@ -369,9 +369,10 @@ class TableReading:
             self._said("decimal"),
             self._said("thousands"),
         )
-        if decimal == separator:
+        if decimal == separator and not self._said("quotes"):
             raise SchemaError(
-                f"{separator!r} cannot both separate values and stand before fractions; declare --separator with --decimal"
+                f"{separator!r} cannot both separate values and stand before fractions where no quotes hold values together; "
+                "declare --separator with --decimal, or leave --no-quotes out"
             )
         if decimal == thousands:
             raise SchemaError(

@@ -139,7 +139,7 @@ def _code(attribute: Attribute, value: object, place: str) -> int:
 
 def _bin(attribute: Attribute, value: object) -> int | None:
     """Return the code of a bin; a bare number is refused, since it could mean a value as well as an index."""
-    if attribute.missing is not None and (value is None or value == attribute.missing):
+    if attribute.missing is not None and (value is None or value in attribute.missing_texts):
         return attribute.missing_code
     bins = len(attribute.edges) - 1
     if isinstance(value, dict) and set(value) == {"bin"}:

@@ -97,8 +97,8 @@ class Columns:
         if attribute.kind is AttributeKind.BOOLEAN:  # however the two are written in the table
             for code, value in enumerate((False, True)):
                 known.setdefault(_key(value), code)
-        if attribute.missing is not None and attribute.missing_code is not None:
-            known[_key(None)] = known[_key(attribute.missing)] = attribute.missing_code
+        if attribute.missing_code is not None:
+            known |= {_key(text): attribute.missing_code for text in (None, *attribute.missing_texts)}
         return known
 
 
@@ -289,7 +289,7 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
         else:
             rest += number * exact(term)
     compared = [columns.at(position) for position in found]
-    _refuse_other_starts(compared)
+    _refuse_other_kinds(compared)
     dated = next((one for one in compared if one.date_format is not None), None)
     if dated is None:
         for _, _, unknown in dates:
@@ -310,8 +310,17 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
     return LinearForm(found, (), rest)
 
 
-def _refuse_other_starts(compared: Sequence[Attribute]) -> None:
-    """Refuse, by SchemaError, to compare lengths with dates, other units or other starts."""
+def _refuse_other_kinds(compared: Sequence[Attribute]) -> None:
+    """Refuse, by SchemaError, to compare columns of two kinds, or lengths with dates, other units or other starts."""
+    plain = [one for one in compared if one.after is None]
+    other = next((one for one in plain if one.quantity != plain[0].quantity), None)
+    if other is not None:
+        first = plain[0]
+        raise SchemaError(
+            f"{first.name!r} holds {first.quantity} and {other.name!r} holds {other.quantity}: a rule compares columns of one "
+            "kind, which are dates, times of day, durations of one unit, or numbers. For the time between two dates declare "
+            "one of them as a length after the other ('after', 'unit')"
+        )
     units = {one.unit for one in compared} - {None}
     of_one = len(units) == 1 and len({one.after for one in compared} - {None}) < 2
     of_one = of_one and not any(one.date_format or (one.after and not one.unit) for one in compared)
