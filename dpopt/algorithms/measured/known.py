@@ -306,8 +306,8 @@ class Known:
     def totals(self) -> list[Total]:
         """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.
 
-        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add up to in
-        it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
+        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add up to
+        in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
 
             |n - n0| >= |m - b|_1 - |m0 - b|_1 >= |m - b|_1 - |y - b|_1 - sqrt(N) |y - m0|_2,
 
@@ -335,7 +335,7 @@ class Known:
         return found
 
     def _largest_noise(self, sets: MarginalSet) -> NDArray[np.float64]:
-        """Return the largest deviation of the noise of marginals along any direction, (M,), in records; inf: not all measured."""
+        """Return the largest deviation of marginals' noise along any direction, (M,), in records; inf: not all measured."""
         own, wholes, parts = subsets_of(sets)
         known = {self.sets.attributes_of(place): place for place in range(len(self.sets))}
         places = np.array([known[own.attributes_of(place)] for place in range(len(own))])
