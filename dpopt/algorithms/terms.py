@@ -31,9 +31,8 @@ N0 = Annotated[
     int | None,
     "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
     " the number is measured with 1 % of the budget. A wrong number makes all shares wrong; dpopt warns if released "
-    "values show it, which dualquery, fem, pmw, smalldb, lists and sanitizers seldom do. With --person: of rows "
-    "that are counted, of each person the first --rows-per-person alone; leave it out, or say by --n0-counted that "
-    "it is this number.",
+    "values show it, which dualquery, fem, pmw, smalldb, lists and sanitizers seldom do. With --person: of rows that are "
+    "counted, of each person the first --rows-per-person alone; leave it out, or say by --n0-counted that it is this number.",
 ]
 
 

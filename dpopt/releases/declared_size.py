@@ -42,8 +42,8 @@ class Total:
     def beyond(self, chance: float) -> float:
         """Return what the noise exceeds with this probability at most, 1e-4 or less, to either side together.
 
-        The moment generating function of a sum of Laplace numbers is at most that of one of the same variance: 1 / (1 - u^2) at
-        u times its rate. With u = 1 - 1 / s, Chernoff's bound 2 e^(-u s) / (1 - u^2) is below `chance`.
+        The moment generating function of a sum of Laplace numbers is at most that of one of the same variance: 1 / (1 - u^2)
+        at u times its rate. With u = 1 - 1 / s, Chernoff's bound 2 e^(-u s) / (1 - u^2) is below `chance`.
         """
         log_chance = log(2 / chance)
         s = log_chance + 1 + log(log_chance)

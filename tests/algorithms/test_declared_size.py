@@ -75,7 +75,7 @@ WHOLE = {
     "mwem": released(dpopt.MWEM(select="marginals", rounds=2)),
     "dualquery, numbers": released(dpopt.DualQuery(rounds=40, draws=2, step=0.1), numbers=True),
     "fem, numbers": released(dpopt.FEM(rounds=2, draws=20), numbers=True),
-    "smalldb, numbers": released(dpopt.SmallDatabase(records=12), numbers=True, workload="marginals:1"),
+    "smalldb, numbers": released(dpopt.SmallDatabase(records=3), numbers=True, workload="marginals:1"),
     "summary": synopsis(
         lambda rows, schema, n0, reading: dpopt.summary(rows, schema, 2, n0=n0, epsilon=5, reading=reading)
     ),

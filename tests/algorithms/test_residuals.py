@@ -364,7 +364,7 @@ def test_triples_are_fitted_where_no_pair_says_anything(tmp_path: Path) -> None:
     those of a release .006 to .010 in eight runs.
     """
     p, names = 7, "abcde"
-    rows = [(i, j, (i + j) % p, (i + 2 * j) % p, (i + 3 * j) % p) for i in range(p) for j in range(p)] * 40
+    rows = tuple((i, j, (i + j) % p, (i + 2 * j) % p, (i + 3 * j) % p) for i in range(p) for j in range(p)) * 40
     values = tuple(map(str, range(p)))
     schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, values=values) for name in names))
     asked = parse_workload("marginals:3", schema)

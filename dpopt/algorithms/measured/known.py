@@ -306,8 +306,8 @@ class Known:
     def totals(self) -> list[Total]:
         """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.
 
-        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add up
-        to in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
+        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add up to
+        in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
 
             |n - n0| >= |m - b|_1 - |m0 - b|_1 >= |m - b|_1 - |y - b|_1 - sqrt(N) |y - m0|_2,
 
@@ -324,13 +324,14 @@ class Known:
             found.append(Total(float(least[at]), float(deviations[at]), "at least", int(least.size)))
         for sets, predicted, noisy, noise in self.far:
             values, spread = self._noisy(sets)
-            if not np.isfinite(spread).any():
+            whole = np.isfinite(spread)  # all of its residuals were measured
+            if not whole.any():
                 continue
             cells = sets.cells()
             apart = np.add.reduceat(np.abs(size * values - predicted), sets.starts[:-1])
-            apart = noisy - apart - size * cells * spread
-            deviations = noise + np.sqrt(cells) * self._largest_noise(sets)
-            at = int(np.nanargmax(np.where(np.isfinite(spread), apart / deviations, -np.inf)))
+            apart = (noisy - apart - size * cells * np.where(whole, spread, 0))[whole]
+            deviations = (noise + np.sqrt(cells) * self._largest_noise(sets))[whole]
+            at = int(np.argmax(apart / deviations))
             found.append(Total(float(apart[at]), float(deviations[at]), "apart", 2 * len(sets)))
         return found
 
