@@ -192,15 +192,24 @@ class SyntheticRelease(Shown):
         >>> table = polars.DataFrame({"smoker": [True, False] * 500})
         >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
         >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1)
-        >>> made.to_polars().schema, made.to_arrow().schema.types
-        (Schema([('smoker', Boolean)]), [DataType(bool)])
+        >>> made.to_polars().schema
+        Schema([('smoker', Boolean)])
         """
         from dpopt.releases.table_output import as_polars
 
         return as_polars(self.to_arrow(), self.record_schema)
 
     def to_arrow(self) -> pa.Table:
-        """Return the same as a table of pyarrow, of which `to_pandas` and `to_polars` are made. Raises as these."""
+        """Return the same as a table of pyarrow, of which `to_pandas` and `to_polars` are made. Raises as these.
+
+        Examples
+        --------
+        >>> import dpopt, pandas
+        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+        >>> made = dpopt.release(pandas.DataFrame({"smoker": [True, False] * 500}), schema, "marginals:1", epsilon=1)
+        >>> made.to_arrow().schema.types
+        [DataType(bool)]
+        """
         from dpopt.releases.table_output import records_table, weight_name
 
         if len(self.record_schema) > WIDEST_TABLE:

@@ -252,7 +252,7 @@ def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
     try:
         import polars as pl
     except ImportError:
-        raise PlanError("to_polars needs polars, which is not installed; run: pip install polars") from None
+        raise PlanError("to_polars needs polars, which is not installed; run: pip install 'dpopt[polars]'") from None
     ordered = {one.name: one.values for one in schema.attributes if one.arrow == "ordered category"}
     found = pl.DataFrame(table)
     enums = {name: pl.Enum([value_text(value) for value in values]) for name, values in ordered.items()}

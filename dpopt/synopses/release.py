@@ -277,9 +277,9 @@ class Request:
 
         From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
 
-        Privacy: both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it
-        is free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
-        `GUESSED_SIZE` of them, not by the draw. C14 in docs/privacy. Checked by `tests/synopses/test_budgets.py`.
+        Both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it is
+        free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
+        `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by `tests/synopses/test_budgets.py`.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ class BudgetLedger(Shown):
     >>> asked = dpopt.Budget(1.0, 0.0, None, dpopt.Accountant.PURE)
     >>> charge = Charge("counts", ChargeKind.PURE, 1.0, 1, dpopt.NeighbouringRelation.ADD_REMOVE, "Laplace")
     >>> with tempfile.TemporaryDirectory() as folder:  # a release given `budget=budget` reserves so by itself
-    ...     budget = dpopt.BudgetLedger.create(f"{folder}/owner.budget", epsilon=3)
+    ...     budget = dpopt.BudgetLedger.create(f"{folder}/owner.budget", epsilon=3, delta=0)
     ...     account = budget.open_account("histogram", asked, charge.relation)
     ...     budget.reserve(account, [charge], 1)
     ...     print(budget.contents().left_text())

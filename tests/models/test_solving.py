@@ -97,12 +97,12 @@ def test_a_record_is_read_without_a_reason() -> None:
 
 
 HOWS = {
-    "ProgramError: mine found no answer to a problem: the solver broke down: OSError: /home/me": " (OSError)",
+    "ProgramError: mine found no answer to a problem: the solver broke down: OSError: /folder/of/mine": " (OSError)",
     "ProgramError: my own word": " (ProgramError)",
-    "ValueError: of a child, in /home/me": " (ValueError)",
+    "ValueError: of a child, in /folder/of/mine": " (ValueError)",
     "ProgramError: a problem: the solver mine answered with list; expected SolveResult": " (list)",
     "SolverUnavailableError: the solver 'mine' did not answer within 60 s": " (did not answer)",
-    "numerical trouble: /home/me": "",
+    "numerical trouble: /folder/of/mine": "",
 }
 
 
